@@ -443,7 +443,7 @@ impl Workspace {
     /// All errors of the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
         Ok(match self.sharing()? {
-            Some(sharing) => sharing.give_to(&self.engine),
+            Some(sharing) => self.engine.with_sharing(sharing),
             None => self.engine.clone(),
         })
     }

@@ -2,6 +2,7 @@
 //! knows its targets; others are [fetched](crate::store::fetching) when read.
 
 use super::engine::Engine;
+use super::run::Predecessors;
 use super::shared_graph::KnownResult;
 use super::sharing::Sharing;
 use crate::manifest::remote::Prefer;
@@ -66,9 +67,6 @@ pub struct ImportedBundle {
     /// Prefixes of the keys of the other volumes.
     pub unread: FxHashSet<[u8; PREFIX]>,
 }
-
-/// By label of folds, the key of their output in a bundle. Updates read only the inputs changed since.
-pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
 
 impl Sharing {
     /// Stores the results of other machines for this tree, named `tree`, or a similar one. Reads the graph of that tree, if it `fits`, for a

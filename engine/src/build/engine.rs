@@ -16,6 +16,7 @@ use crate::seams::lineage::Lineage;
 use crate::seams::priority::Priority;
 use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, SetDef, Sources, World, WorldError};
+use crate::store::fetching::Fetching;
 use crate::store::views::{VIEW_KEY, ViewRecord};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, unconfirmed};
 use crate::values::cbor::{decode, encode};
@@ -113,6 +114,16 @@ impl RefreshedView {
 type SourceScan = (Option<Box<dyn Sources>>, Refresh, WatchUpdate);
 
 impl Engine {
+    /// Returns the engine with a remote cache: it fetches outputs that its store lacks.
+    pub fn with_sharing(&self, sharing: Sharing) -> Self {
+        let store = Fetching::from_cache(self.store.clone(), sharing.cache.clone(), self.view, sharing.prefer);
+        Self {
+            store: Arc::new(store),
+            sharing: Some(sharing),
+            ..self.clone()
+        }
+    }
+
     /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state.
     ///
     /// # Errors

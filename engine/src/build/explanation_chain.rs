@@ -1,9 +1,9 @@
 //! Explanation chains: from a stale target to the cause. Each step compares the inputs of the version that was read with the present ones, so that
 //! undoing the last step undoes all; versions pushed in between by other builds do not count.
 
+use super::cause_finder::Finder;
 use super::cause_path::version_read;
 use super::engine::EngineError;
-use super::explain::Finder;
 use super::input_changes::{InputChange, InputChangeKind, changes_since_record};
 use super::redefinition::{Redefinition, redefinitions};
 use super::run::dry_run::{Certainty, Planned};

@@ -1,7 +1,7 @@
 //! Layout: outputs as readable files under `.cortex/out/`, at the paths that rules specify.
 
 use super::blobs::PagedBlobs;
-use super::query::NodeStatus;
+use super::node_status::NodeStatus;
 use super::run::{Run, RunError};
 use super::state::CurrentRequest;
 use crate::graph::NodeId;

@@ -2,12 +2,11 @@
 //! under their keys, reads the stored graph again, and settles the request in a second run, which asks no model.
 
 use super::engine::{Definition, Engine, EngineError};
-use super::remarks::{FailedTry, RunRemarks, Wait};
+use super::remarks::EarlierRemarks;
 use super::request::{Report, Request};
 use super::run::{BuildMode, Leftover, Options, OvertakenBuild};
 use super::session::Session;
 use super::state::STATE_KEY;
-use crate::graph::Graph;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
 use crate::store::{Part, StoreError};
@@ -21,44 +20,6 @@ pub(super) enum Checkout {
     Changed,
     /// Another process holds it.
     Lost(StoreError),
-}
-
-/// Reasons why targets have no output, by label: another graph assigns other numbers.
-#[derive(Default)]
-pub(super) struct EarlierRemarks {
-    failed: Vec<(String, FailedTry)>,
-    waits_for: Vec<(String, Wait)>,
-}
-
-impl EarlierRemarks {
-    fn from_run(remarks: RunRemarks, graph: &Graph) -> Self {
-        let label = |id| Some(graph.get(id)?.label.to_string());
-        Self {
-            failed: remarks
-                .failed
-                .into_iter()
-                .filter_map(|(id, failed)| Some((label(id)?, failed)))
-                .collect(),
-            waits_for: remarks
-                .waits_for
-                .into_iter()
-                .filter_map(|(id, wait)| Some((label(id)?, wait)))
-                .collect(),
-        }
-    }
-
-    /// Adds these to the remarks of another run.
-    pub(super) fn add_to(self, remarks: &mut RunRemarks, graph: &Graph) {
-        let failed = self.failed.into_iter();
-        remarks
-            .failed
-            .extend(failed.filter_map(|(label, failed)| Some((graph.find(&label)?, failed))));
-        for (label, wait) in self.waits_for {
-            if let Some(id) = graph.find(&label) {
-                remarks.waits_for.entry(id).or_insert(wait);
-            }
-        }
-    }
 }
 
 impl Engine {

@@ -1,7 +1,7 @@
 //! Pruning: finds nodes that no longer exist because their set lost them.
 
 use super::blobs::{Blobs, PagedBlobs};
-use super::run::{Leaves, file_label, file_path};
+use super::run::{Leaves, SetChanges, file_label, file_path};
 use super::session::{Session, SessionLeaves};
 use super::state::State;
 use crate::graph::walk::Links;
@@ -17,7 +17,6 @@ use crate::values::label::{escape, halves, unescape};
 use crate::values::pages::Change;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Returns the labels of changed sets: source sets that gained or lost files, set nodes with a new version. `parted` returns whether nodes of a
 /// rule with two variables read a label.
@@ -224,9 +223,6 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
     });
     split_by_readers(graph, gone, unsure)
 }
-
-/// Items that sets lost and gained since nodes were last removed, by label of the set.
-pub type SetChanges = FxHashMap<Arc<str>, Vec<(String, Change)>>;
 
 /// Finds nodes that vanished because these sets, with a node of all their rules for each item, lost some; and those, all stale, that an earlier
 /// build could not remove yet. `None` if nodes of two variables cannot be found by their inputs.

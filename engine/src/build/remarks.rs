@@ -3,11 +3,10 @@
 //!
 //! Encoded with minicbor in `Part::Remarks`. Row key: the node's label.
 
-use super::session::Session;
-use crate::graph::stale::{NodeSet, spread_stale_marks};
+use crate::graph::stale::NodeSet;
 use crate::graph::{Graph, NodeId};
 use crate::store::diagnostics::{read_diagnostics, write_diagnostics};
-use crate::store::{Part, Row, RowChange, StoreError};
+use crate::store::{Part, Row, RowChange};
 use crate::values::cbor::{decode, encode};
 use crate::values::diagnostic::{Diagnostic, Severity};
 use crate::values::digest::{ActionKey, Digest};
@@ -198,6 +197,44 @@ pub struct RunRemarks {
     pub waits_for: BTreeMap<NodeId, Wait>,
 }
 
+/// Reasons why targets of an overtaken build have no output, by label: another graph assigns other numbers.
+#[derive(Default)]
+pub(super) struct EarlierRemarks {
+    failed: Vec<(String, FailedTry)>,
+    waits_for: Vec<(String, Wait)>,
+}
+
+impl EarlierRemarks {
+    pub(super) fn from_run(remarks: RunRemarks, graph: &Graph) -> Self {
+        let label = |id| Some(graph.get(id)?.label.to_string());
+        Self {
+            failed: remarks
+                .failed
+                .into_iter()
+                .filter_map(|(id, failed)| Some((label(id)?, failed)))
+                .collect(),
+            waits_for: remarks
+                .waits_for
+                .into_iter()
+                .filter_map(|(id, wait)| Some((label(id)?, wait)))
+                .collect(),
+        }
+    }
+
+    /// Adds these to the remarks of another run.
+    pub(super) fn add_to(self, remarks: &mut RunRemarks, graph: &Graph) {
+        let failed = self.failed.into_iter();
+        remarks
+            .failed
+            .extend(failed.filter_map(|(label, failed)| Some((graph.find(&label)?, failed))));
+        for (label, wait) in self.waits_for {
+            if let Some(id) = graph.find(&label) {
+                remarks.waits_for.entry(id).or_insert(wait);
+            }
+        }
+    }
+}
+
 /// All remarks of a view after a run.
 pub struct Remarks {
     by_label: BTreeMap<String, Remark>,
@@ -214,6 +251,11 @@ impl Remarks {
             by_label: before.iter().filter_map(remark).collect(),
             before,
         }
+    }
+
+    /// Whether no node has remarks.
+    pub fn are_none(&self) -> bool {
+        self.by_label.is_empty()
     }
 
     /// Returns the remarks by label.
@@ -282,31 +324,6 @@ impl Remarks {
         let changed = rows.filter(|(label, row)| self.before.get(*label) != Some(row));
         gone.chain(changed.map(|(label, row)| (Part::Remarks, label.clone().into_bytes(), Some(row))))
             .collect()
-    }
-}
-
-impl Session {
-    /// Reads the remarks about nodes, by label.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn remarks(&self) -> Result<BTreeMap<String, Remark>, StoreError> {
-        let rows = self.engine.store.rows(self.engine.view, Part::Remarks)?;
-        Ok(Remarks::load(rows).by_label())
-    }
-
-    /// Updates the stored remarks after a run: returns the rows to write, the number of current warnings, and how many of them are not among
-    /// `reported`.
-    pub(super) fn update_remarks(&self, run: RunRemarks, reported: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
-        let mut remarks = Remarks::load(self.engine.store.rows(self.engine.view, Part::Remarks)?);
-        remarks.update(run, &self.graph);
-        if remarks.by_label.is_empty() {
-            return Ok((remarks.dirty_rows(), 0, 0));
-        }
-        let current = remarks.current_warnings(&self.graph, &spread_stale_marks(&self.graph, &self.links));
-        let reported: BTreeSet<&Diagnostic> = reported.iter().collect();
-        let unreported = current.difference(&reported).count() as u64;
-        Ok((remarks.dirty_rows(), current.len() as u64, unreported))
     }
 }
 

@@ -1,13 +1,7 @@
 //! The costs of building, looking up and fetching a result, and the choices that a build derives from them.
 
-use super::engine::EngineError;
-use super::session::Session;
-use super::sharing::is_single;
 use crate::seams::producer::Pool;
-use crate::seams::remote::prefix;
-use crate::store::volumes::{self, KnownVolume, VolumeCost};
-use crate::store::{Store, exchange};
-use crate::values::digest::Digest;
+use crate::store::volumes::VolumeCost;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -67,46 +61,6 @@ pub struct RemoteChoice {
     pub volume: Option<VolumeCost>,
     /// Whether the volume is fetched when the output is read; otherwise the output is built.
     pub is_fetched: bool,
-}
-
-impl Session {
-    /// Returns what the remote cache means for a target whose result took `took_us` to build; `None` without a cache, or for a source.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub fn remote_choice(&self, label: &str, output: Option<&Digest>, took_us: Option<u64>) -> Result<Option<RemoteChoice>, EngineError> {
-        let manifest = self.rules.manifest();
-        let Some((remote, found)) = manifest.remote.as_ref().zip(self.rules.find(label)) else {
-            return Ok(None);
-        };
-        let producer = &manifest.producers[self.rules.rule(found.rule).producer as usize];
-        let Some(implementation) = self.engine.registry.get(&producer.uses) else {
-            return Ok(None);
-        };
-        let (store, view): (&dyn Store, _) = (&*self.engine.store, self.engine.view);
-        let figures = exchange::days(store, view, 0)?
-            .pop()
-            .map(|(_, figures)| figures)
-            .unwrap_or_default();
-        let round_trip = figures.round_trip_us.map(Duration::from_micros);
-        let volume = match output {
-            Some(output) if !store.has_blob(output)? => {
-                let volumes = volumes::list_volumes(store, view)?;
-                let has = |volume: &KnownVolume| volume.prefixes().contains(&prefix(output));
-                let volume = volumes.iter().find(|(_, volume)| has(volume));
-                volume.map(|(_, volume)| volume.cost(round_trip, figures.bytes_per_second))
-            }
-            _ => None,
-        };
-        let took = took_us.map(Duration::from_micros);
-        let pool = implementation.pool(&producer.params);
-        Ok(Some(RemoteChoice {
-            look_up: LookUp::choose(pool, is_single(&self.rules, found.rule), took, round_trip, figures.bytes_per_second),
-            round_trip_us: figures.round_trip_us,
-            is_fetched: volume.is_some_and(|volume| volume.is_fetched(remote.prefer)),
-            volume,
-        }))
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,19 @@ use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer};
 
 impl Session {
+    /// Records that files derived from names are updated, if they were due.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn finish_names(&mut self) -> Result<(), EngineError> {
+        let left = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
+        if left.names {
+            let rows = vec![Unfinished { names: false, ..left }.row()];
+            self.engine.store.commit(self.engine.view, Commit { rows, ..Commit::default() })?;
+        }
+        Ok(())
+    }
+
     /// Rewrites files that show states if these changed; `placed` are those just laid out without states. Returns the number of written files, and
     /// why others could not be written; then the request is no longer known to be current.
     ///

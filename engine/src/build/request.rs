@@ -1,19 +1,14 @@
 //! A build: from patterns to settled targets, files, a report, and one transaction that records it.
 
 use super::bundle_import::ImportCounts;
-use super::engine::EngineError;
 use super::layout::LayoutResult;
 use super::outlook::RunForecast;
 use super::remote_costs::ProducerCost;
 use super::run::{Leftover, Options, Priced, Root, Tally};
-use super::session::Session;
-use crate::seams::producer::Cancel;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
-use crate::values::event::{Event, Observer, Phase};
 use crate::values::pattern::PatternSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Request for a build.
 #[derive(Clone, Debug)]
@@ -88,66 +83,6 @@ impl Report {
         if !self.cancelled {
             self.failures.extend(laid.failures.iter().cloned());
             self.not_laid_out = laid.refused;
-        }
-    }
-}
-
-impl Session {
-    /// Builds, lays out files and commits. A dry run changes nothing.
-    ///
-    /// # Errors
-    /// When the store or the workspace breaks. Failures of targets are in the report.
-    pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
-        if std::mem::take(&mut self.is_unsaved) {
-            // A stopped build of this session settled nodes without committing them.
-            self.forget_graph()?;
-        }
-        if !request.outputs {
-            self.listed = None;
-        }
-        self.report_sources(observer);
-        // The sources do not change within a session: ask other machines only once for results of them.
-        let (brought, adopted) = match Self::produces_results(request) && !std::mem::replace(&mut self.has_asked_cache, true) {
-            true => {
-                let bringing = Instant::now();
-                let brought = self.import_bundle(request, cancel)?;
-                if brought != ImportCounts::default() {
-                    observer.phase(&Phase::ended_now("bring", bringing));
-                }
-                (brought, self.confirm(self.engine.sharing.clone().as_ref())?)
-            }
-            false => (ImportCounts::default(), 0),
-        };
-        let with = |mut report: Report| {
-            report.tally.adopted += adopted;
-            Report { brought, ..report }
-        };
-        if let Some(report) = self.attempt(request, observer, cancel)? {
-            return Ok(with(report));
-        }
-        // A page of the graph is damaged. Discard everything derived from it; results are found under their keys again.
-        self.forget_graph()?;
-        let report = self.attempt(request, observer, cancel)?;
-        Ok(with(report.expect("invariant: a graph that was not loaded has no damaged page")))
-    }
-
-    fn report_sources(&self, observer: &dyn Observer) {
-        let files = self.sources.count();
-        observer.event(&Event::Scanned {
-            files,
-            hashed: self.refresh.hashed,
-            stated: self.refresh.stated,
-            changed: self.refresh.changes.len(),
-        });
-        if self.is_redefined() {
-            return;
-        }
-        for &node in &self.origins {
-            let reason = self.reason(&crate::graph::stale::Marked { node, via: None });
-            observer.event(&Event::Marked {
-                label: &self.graph.node(node).label,
-                reason: &reason,
-            });
         }
     }
 }

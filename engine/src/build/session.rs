@@ -1,12 +1,11 @@
 //! A session: a view's state, loaded and refreshed from the sources, ready for builds and queries.
 
-use super::bundle_import::Predecessors;
 use super::engine::{Definition, Engine, EngineError, RefreshedView};
 use super::excluded_paths::{Exclusion, explain_exclusion};
 use super::graph_memory;
-use super::invalidated::Marks;
-use super::overtaken::EarlierRemarks;
-use super::run::{Leaves, file_label};
+use super::invalidated::{Marks, read_marks};
+use super::remarks::EarlierRemarks;
+use super::run::{Leaves, Predecessors, file_label};
 use super::state::{Set, State};
 use super::watch_state::WatchUpdate;
 use crate::files::globs::Globs;
@@ -96,7 +95,7 @@ impl Session {
             definition: definition.digest,
             redefined,
             predecessors: Predecessors::default(),
-            invalidated: super::invalidated::read_marks(&engine)?,
+            invalidated: read_marks(&*engine.store, engine.view)?,
             has_asked_cache: false,
             listed: None,
             is_unsaved: false,

@@ -6,8 +6,9 @@ use super::overtaken::Checkout;
 use super::request::Request;
 use super::session::Session;
 use super::shared_graph::KnownResults;
-use super::sharing::{Sharing, tree_of};
+use super::sharing::Sharing;
 use super::state::{CurrentRequest, STATE_KEY};
+use crate::manifest::read::digest_of_keyed_parts;
 use crate::seams::nearby::Nearby;
 use crate::seams::producer::Cancel;
 use crate::store::{Commit, Part, shared};
@@ -110,6 +111,8 @@ impl Session {
 
     /// Returns the name of the present tree in a remote cache.
     pub fn tree(&self) -> Digest {
-        tree_of(&self.engine, self.rules.manifest(), &*self.sources)
+        let files = self.sources.files();
+        let files = files.iter().map(|(path, digest)| (path.as_str(), *digest));
+        shared::tree(&digest_of_keyed_parts(self.rules.manifest()), &self.engine.registry.digest(), files)
     }
 }

@@ -1,10 +1,8 @@
 //! Sharing: a build's use of a remote cache. Everything received is checked here once more, and stored as a result of another machine.
 
-use super::engine::Engine;
 use super::remote_costs::LookUp;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
-use crate::manifest::read::digest_of_keyed_parts;
 use crate::manifest::remote::Prefer;
 use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
@@ -12,7 +10,6 @@ use crate::seams::nearby::Nearby;
 use crate::seams::producer::Pool;
 use crate::seams::remote::{BlobRef, Bundled, PREFIX, RemoteCache, SharedResult, VolumeKind, Wanted, genuine, prefix};
 use crate::seams::world::Refresh;
-use crate::store::fetching::Fetching;
 use crate::store::records::{ActionRecord, Class};
 use crate::store::{Store, StoreError, shared, volumes};
 use crate::values::digest::{ActionKey, Digest};
@@ -56,16 +53,6 @@ pub struct RemoteResult {
 }
 
 impl Sharing {
-    /// Returns an engine with this sharing: it fetches outputs that its store lacks.
-    pub fn give_to(self, engine: &Engine) -> Engine {
-        let store = Fetching::from_cache(engine.store.clone(), self.cache.clone(), engine.view, self.prefer);
-        Engine {
-            store: Arc::new(store),
-            sharing: Some(self),
-            ..engine.clone()
-        }
-    }
-
     /// Whether enough changed to request a whole bundle of the present sources.
     pub fn is_worth_a_bundle(refresh: &Refresh, graph: &Graph, redefined: bool) -> bool {
         redefined || graph.is_empty() || refresh.changes.len() >= MANY_FILES
@@ -341,13 +328,6 @@ fn full_build_us(record: &ActionRecord) -> u64 {
     let at_least = if record.parts.len() < MANY_PARTS { Duration::ZERO } else { DEAR };
     let took = Duration::from_micros(record.took_us).max(at_least) + OWN_WORK;
     u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
-}
-
-/// Returns the name of these sources and rules in a remote cache.
-pub fn tree_of(engine: &Engine, manifest: &Manifest, sources: &dyn crate::seams::world::Sources) -> Digest {
-    let files = sources.files();
-    let files = files.iter().map(|(path, digest)| (path.as_str(), *digest));
-    shared::tree(&digest_of_keyed_parts(manifest), &engine.registry.digest(), files)
 }
 
 /// Whether a rule produces a single node.

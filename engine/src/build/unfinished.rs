@@ -3,9 +3,7 @@
 //! The commit records this work, and finishing it removes the record. After a kill in between the record stays, so that no command reports "all up
 //! to date" before a build has finished the work. Stored in `Part::State` (key `unfinished`), one byte.
 
-use super::engine::EngineError;
-use super::session::Session;
-use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId};
+use crate::store::{Part, RowChange, Store, StoreError, ViewId};
 
 const KEY: &[u8] = b"unfinished";
 const FILES: u8 = 1;
@@ -42,20 +40,5 @@ impl Unfinished {
     pub(super) fn row(self) -> RowChange {
         let bits = u8::from(self.files) * FILES + u8::from(self.names) * NAMES;
         (Part::State, KEY.to_vec(), (bits != 0).then(|| vec![bits]))
-    }
-}
-
-impl Session {
-    /// Records that files derived from names are updated, if they were due.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
-    pub fn finish_names(&mut self) -> Result<(), EngineError> {
-        let left = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
-        if left.names {
-            let rows = vec![Unfinished { names: false, ..left }.row()];
-            self.engine.store.commit(self.engine.view, Commit { rows, ..Commit::default() })?;
-        }
-        Ok(())
     }
 }

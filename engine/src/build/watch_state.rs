@@ -3,7 +3,6 @@
 //! Invariant: the moment precedes the refresh whose findings are in `Part::Directories`, and one commit writes both. So a later refresh of only the
 //! changes since then finds as much as a full one.
 
-use super::session::Session;
 use crate::seams::world::{SetDef, TreeFacts, Watched, World};
 use crate::store::{Part, RowChange};
 use crate::values::cbor;
@@ -87,21 +86,14 @@ pub struct Moment {
 }
 
 impl Moment {
+    /// The moment of a token for these sets.
+    pub(super) fn new(world: Arc<dyn World>, sets: Arc<[SetDef]>, token: Arc<[u8]>) -> Self {
+        Self { world, sets, token }
+    }
+
     /// Whether nothing changed, neither a source nor the manifest. False if unknown.
     pub fn is_current(&self) -> bool {
         let watched = self.world.watched(&self.sets, Some(&self.token));
         watched.is_some_and(|watched| watched.changed.is_some_and(|changed| changed.is_empty()))
-    }
-}
-
-impl Session {
-    /// Returns the moment of this session's refresh; `None` without a watcher, or if it does not cover all sources.
-    pub fn moment(&self) -> Option<Moment> {
-        let token = self.watch_update.token.clone()?;
-        (!self.sources.tree_facts().odd).then(|| Moment {
-            world: self.engine.world.clone(),
-            sets: self.state.set_defs().into(),
-            token: token.into(),
-        })
     }
 }

@@ -290,7 +290,7 @@ impl Bench {
             turn: self.turn.clone(),
         };
         match &self.sharing {
-            Some(sharing) => sharing.clone().give_to(&engine),
+            Some(sharing) => engine.with_sharing(sharing.clone()),
             None => engine,
         }
     }

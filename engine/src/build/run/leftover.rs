@@ -1,7 +1,6 @@
 //! The rest of a run, for its session to commit.
 
 use super::{Priced, Tally};
-use crate::build::prune::SetChanges;
 use crate::build::remarks::RunRemarks;
 use crate::build::remote_costs::ProducerCost;
 use crate::store::ledger::LedgerEntry;
@@ -9,6 +8,12 @@ use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{ActionLock, RowChange};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
+use crate::values::pages::Change;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Items that sets lost and gained since nodes were last removed, by label of the set.
+pub type SetChanges = FxHashMap<Arc<str>, Vec<(String, Change)>>;
 
 /// Results and reports that a run leaves to its session.
 #[derive(Default)]

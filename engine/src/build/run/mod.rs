@@ -34,7 +34,7 @@ mod tables;
 mod tally;
 
 pub use finish::located;
-pub use leftover::Leftover;
+pub use leftover::{Leftover, SetChanges};
 pub use money::Priced;
 pub use node_states::OutputOrigin;
 pub use options::{BuildMode, Options, OvertakenBuild};
@@ -54,7 +54,6 @@ use output_changes::OutputChanges;
 use same_key::SameKeys;
 use stop::Stop;
 
-use super::bundle_import::Predecessors;
 use super::finished_job::Finished;
 use super::job::{Job, JobContext, Settled};
 use super::pools::Pools;
@@ -69,9 +68,10 @@ use crate::seams::priority::Priority;
 use crate::seams::producer::{ProducerId, Registry};
 use crate::store::{Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
-use crate::values::digest::Digest;
+use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer};
 use crossbeam_channel::Receiver;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -118,6 +118,9 @@ pub enum RunError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+/// By label of folds, the key of their output in a bundle. Updates read only the inputs changed since.
+pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
 
 /// Everything that a run needs from its session.
 pub struct Setup<'a> {

@@ -4,10 +4,10 @@
 //! A table here is the output of a rule without a variable that some rule reads by rows or runs over, such as `//index:types`, or a set of source
 //! files, whose rows are paths. Nearly every node depends on one, so that otherwise a build would check all nodes for one changed row.
 
+use super::leftover::SetChanges;
 use super::source_nodes::{Leaf, leaf};
 use super::{Run, RunError, Step};
 use crate::build::blobs::Unavailable;
-use crate::build::prune::SetChanges;
 use crate::graph::NodeId;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
