@@ -357,3 +357,88 @@ impl Work {
         has_changed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::digest::Digest;
+
+    const NODES: [NodeId; 3] = [NodeId(0), NodeId(1), NodeId(2)];
+
+    fn work(discovery: &[NodeId], member_of: Option<NodeId>) -> Box<Work> {
+        Box::new(Work {
+            rule: 0,
+            vars: Vars::new(),
+            first: discovery.len(),
+            discovery: discovery.to_vec(),
+            member_of,
+            plan: PlanDigest::default(),
+            edges: None,
+            key: ActionKey(Digest([0; 32])),
+            force: false,
+        })
+    }
+
+    fn due(nodes: &mut NodeStates) -> Vec<String> {
+        std::iter::from_fn(|| nodes.take_step())
+            .map(|step| match step {
+                Step::Demand(id) => format!("demand {}", id.0),
+                Step::Check(id) => format!("check {}", id.0),
+                Step::Plan(id) => format!("plan {}", id.0),
+                Step::Decide(id) => format!("decide {}", id.0),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_node_is_planned_once_all_that_decides_it_has_ended() {
+        let [reader, one, other] = NODES;
+        let mut nodes = NodeStates::default();
+        nodes.plan_after(reader, work(&[one, other], None), [one, other].into_iter());
+        assert_eq!(due(&mut nodes), ["demand 1", "demand 2"]);
+        assert_eq!(nodes.waiting_nodes(), [reader]);
+        nodes.end(one, NodeProgress::OutOfReach);
+        assert_eq!(nodes.awaited_nodes(reader, |_| Vec::new()), [other]);
+        assert!(due(&mut nodes).is_empty());
+        nodes.end(other, NodeProgress::Failed);
+        assert_eq!(due(&mut nodes), ["plan 0"]);
+        assert!(nodes.waiting_nodes().is_empty());
+    }
+
+    #[test]
+    fn a_node_without_pending_inputs_is_decided_at_once() {
+        let [reader, input, _] = NODES;
+        let mut nodes = NodeStates::default();
+        nodes.end(input, NodeProgress::Unknown { certain: true });
+        nodes.decide_after(reader, work(&[], None), [input].into_iter());
+        assert_eq!(due(&mut nodes), ["decide 0"]);
+        assert_eq!(nodes.unknown_nodes().collect::<Vec<_>>(), [(input, true)]);
+    }
+
+    #[test]
+    fn work_is_taken_only_in_its_stage() {
+        let [id, ..] = NODES;
+        let mut nodes = NodeStates::default();
+        nodes.change_state(id, NodeProgress::Running { work: work(&[], None) });
+        assert!(nodes.take_work(id, Stage::Expanding).is_none());
+        assert!(matches!(nodes.state_of(id), NodeProgress::Running { .. }));
+        let (stage, _) = nodes.take_work_of_job(id).expect("a running job");
+        assert_eq!(stage, Stage::Running);
+        assert!(nodes.is_idle(id));
+        assert!(nodes.take_work(id, Stage::Running).is_none());
+    }
+
+    #[test]
+    fn after_a_lost_blob_is_rebuilt_its_reader_awaits_all_that_decides_it() {
+        let [reader, lost, set] = NODES;
+        let mut nodes = NodeStates::default();
+        nodes.end(lost, NodeProgress::Settled { how: OutputOrigin::Cached });
+        nodes.restore_after(reader, work(&[lost], Some(set)), &[lost]);
+        nodes.change_state(lost, NodeProgress::Idle);
+        nodes.end(lost, NodeProgress::Settled { how: OutputOrigin::Ran });
+        assert_eq!(nodes.origin_of(lost), Some(OutputOrigin::Ran));
+        assert_eq!(due(&mut nodes), ["demand 2"]);
+        nodes.end(set, NodeProgress::OutOfReach);
+        assert_eq!(due(&mut nodes), ["plan 0"]);
+    }
+}

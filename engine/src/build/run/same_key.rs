@@ -73,3 +73,39 @@ impl SameKeys {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::records::Class;
+
+    #[test]
+    fn one_producer_runs_under_a_key_and_the_others_take_its_result() {
+        let key = ActionKey(Digest::of(b"key"));
+        let mut keys = SameKeys::default();
+        assert!(!keys.wait_for_key(&key, NodeId(1)));
+        assert!(keys.claim_key(key));
+        assert!(keys.wait_for_key(&key, NodeId(2)) && keys.wait_for_key(&key, NodeId(3)));
+        assert!(keys.built_result(&key).is_none());
+        assert_eq!(keys.take_waiting(&key), [NodeId(2), NodeId(3)]);
+        assert!(keys.take_waiting(&key).is_empty());
+        let record = ActionRecord {
+            output: Digest::of(b"output"),
+            len: 6,
+            label: "//a:x".to_owned(),
+            producer: "toy 1".to_owned(),
+            made_at: 0,
+            took_us: 5,
+            inputs: Vec::new(),
+            diagnostics: Vec::new(),
+            class: Class::Cheap,
+            spent: None,
+            notes: Default::default(),
+            parts: Vec::new(),
+            memo: Default::default(),
+        };
+        keys.set_built(key, &record);
+        assert_eq!(keys.built_result(&key).map(|built| built.took_us), Some(5));
+        assert!(!keys.wait_for_key(&key, NodeId(4)));
+    }
+}
