@@ -124,7 +124,7 @@ impl Finder<'_, '_> {
         let Some(key) = &version.key else { return Ok(None) };
         let label = &self.run.graph().node(version.node).label;
         let record = self.store.action(key)?;
-        Ok(record.map(|record| shared_records::record_for(self.run.rules, label, record)))
+        Ok(record.map(|record| shared_records::record_for(self.run.context.rules, label, record)))
     }
 
     /// Returns the inputs that changed since a version was built; empty if its record is gone.
@@ -161,7 +161,7 @@ impl Finder<'_, '_> {
             return Ok(Vec::new());
         }
         let label = self.run.graph().node(version.node).label.clone();
-        let now = self.run.rules;
+        let now = self.run.context.rules;
         let mut found = self
             .before
             .rules
@@ -201,7 +201,7 @@ impl Finder<'_, '_> {
             let params = &before.manifest().producers[before.rule(rule.rule).producer as usize].params;
             let then = self.run.key_with(params, id, &planned).map(|(key, _)| key);
             if then == self.key_before(id) {
-                let parameters = redefinitions(before, self.run.rules, &label).into_iter();
+                let parameters = redefinitions(before, self.run.context.rules, &label).into_iter();
                 found.extend(parameters.filter(|one| matches!(one, Redefinition::Parameter { .. })));
             }
         }

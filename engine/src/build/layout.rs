@@ -207,7 +207,7 @@ impl Run<'_> {
         let outputs: Vec<Digest> = wanted.iter().map(|(_, output, _)| *output).collect();
         for (done, file) in wanted.into_iter().enumerate() {
             if done % RECEIVED == 0 && !self.is_stopped() {
-                self.shared.blobs.fetch_all(&outputs[done..files.min(done + RECEIVED)])?;
+                self.context.shared.blobs.fetch_all(&outputs[done..files.min(done + RECEIVED)])?;
             }
             if self.is_stopped() {
                 // A stopped build still writes a few files, which takes hardly any time.
@@ -219,7 +219,7 @@ impl Run<'_> {
             } else if done % FILES == FILES - 1 {
                 self.release_if_wanted()?;
             }
-            self.observer.laying_out(done, files);
+            self.context.observer.laying_out(done, files);
             if let Err(refusal) = self.lay_out_planned(&file, exports, &mut lookups, &mut laid)? {
                 refusals.add_refusal(refusal);
             }
@@ -274,7 +274,7 @@ impl Run<'_> {
         if is_finished {
             laid.placed.push(id.0);
         } else if written {
-            self.observer.event(&Event::Exported { path });
+            self.context.observer.event(&Event::Exported { path });
         }
         Ok(Ok(()))
     }
@@ -304,7 +304,7 @@ impl Run<'_> {
     /// out before.
     fn laid_with_readers(&mut self, roots: &[NodeId], known: Option<&KnownFiles<'_>>) -> Result<FxHashSet<NodeId>, RunError> {
         let mut along = FxHashSet::default();
-        let rules = &self.rules.manifest().rules;
+        let rules = &self.context.rules.manifest().rules;
         let is_along = |rule: &Rule| rule.out.as_ref().is_some_and(|out| out.with_readers);
         if !rules.iter().any(is_along) {
             return Ok(along);
@@ -315,10 +315,10 @@ impl Run<'_> {
         let requested: NodeSet = roots.iter().copied().collect();
         let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !requested.contains(*id)).collect();
         for id in candidates {
-            let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
+            let found = self.graph.get(id).and_then(|node| self.context.rules.find(&node.label));
             // A changed target that no request named may no longer have an output.
             let has_output = self.is_unchanged(id) || self.output(id).is_some();
-            if has_output && found.is_some_and(|found| is_along(self.rules.rule(found.rule))) {
+            if has_output && found.is_some_and(|found| is_along(self.context.rules.rule(found.rule))) {
                 along.insert(id);
             }
         }
@@ -329,7 +329,7 @@ impl Run<'_> {
 
     /// Returns the nodes whose path may have changed, because the table that determines it did; `None` if these may be all.
     fn nodes_with_changed_path(&mut self) -> Option<FxHashSet<NodeId>> {
-        let rules = self.rules;
+        let rules = self.context.rules;
         let mut changed = FxHashSet::default();
         for (number, rule) in (0u32..).zip(&rules.manifest().rules) {
             for (_, set) in rule.out.iter().flat_map(|out| &out.vars) {
@@ -431,7 +431,7 @@ impl Run<'_> {
         if bytes.len() <= long_text::LARGEST_WHOLE {
             return Ok(output);
         }
-        let root = self.shared.blobs.get(&output)?;
+        let root = self.context.shared.blobs.get(&output)?;
         Ok(root.and_then(|root| long_text::digest_of_text(&root)).unwrap_or(output))
     }
 
@@ -441,7 +441,7 @@ impl Run<'_> {
             return Ok(false);
         };
         let Some(rule) = self.rule_with_out(id) else { return Ok(false) };
-        let rules = self.rules;
+        let rules = self.context.rules;
         let vars = rules.vars(rule, rules.find(&label).map_or("", |found| found.value));
         if let Ok(Some((set, value))) = rules.membership(rule, &vars)
             && let Some(items) = self.known_items(&set)?
@@ -453,8 +453,8 @@ impl Run<'_> {
     }
 
     fn rule_with_out(&self, id: NodeId) -> Option<u32> {
-        let found = self.rules.find(&self.graph.node(id).label)?;
-        self.rules.rule(found.rule).out.is_some().then_some(found.rule)
+        let found = self.context.rules.find(&self.graph.node(id).label)?;
+        self.context.rules.rule(found.rule).out.is_some().then_some(found.rule)
     }
 
     fn out_path(
@@ -463,7 +463,7 @@ impl Run<'_> {
         label: &str,
         lookups: &mut BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<String, Diagnostic>, RunError> {
-        let rules = self.rules;
+        let rules = self.context.rules;
         let value = rules.find(label).map_or("", |found| found.value);
         let mut vars = rules.vars(rule, value);
         let Some(out) = &rules.rule(rule).out else {
@@ -520,7 +520,7 @@ impl Run<'_> {
         vars: &Vars,
         roots: &BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<Vec<String>, ExpandError>, RunError> {
-        let paged = PagedBlobs::new(&self.shared.blobs, roots);
+        let paged = PagedBlobs::new(&self.context.shared.blobs, roots);
         let items = expand::items(set, vars, &paged);
         match paged.into_store_error() {
             Some(error) => Err(error.into()),
@@ -533,7 +533,7 @@ impl Run<'_> {
         let id = self.graph.intern(label.as_str());
         self.settle_all(&[id])?;
         let root = match self.output(id) {
-            Some(output) => self.shared.blobs.get(&output)?,
+            Some(output) => self.context.shared.blobs.get(&output)?,
             None => None,
         };
         match root {

@@ -51,10 +51,10 @@ impl Run<'_> {
 
     /// A node's output changed or disappeared: marks its direct readers stale.
     pub(super) fn mark_direct_readers(&mut self, id: NodeId) {
-        if id.index() >= self.links.bound() {
+        if id.index() >= self.context.links.bound() {
             return;
         }
-        let (links, label) = (self.links, self.graph.node(id).label.clone());
+        let (links, label) = (self.context.links, self.graph.node(id).label.clone());
         for reader in links.readers(id) {
             self.mark_stale(reader, &label);
         }

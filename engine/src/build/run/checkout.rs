@@ -40,9 +40,9 @@ impl Run<'_> {
     /// # Errors
     /// When a batch could not be committed.
     pub(in crate::build) fn release_if_wanted(&mut self) -> Result<(), RunError> {
-        if self.store.is_wanted() {
+        if self.context.store.is_wanted() {
             self.make_durable()?;
-            self.store.release_lock();
+            self.context.store.release_lock();
         }
         Ok(())
     }
@@ -72,13 +72,13 @@ impl Run<'_> {
     /// When a batch could not be committed.
     pub(in crate::build) fn release_store(&mut self) -> Result<(), RunError> {
         self.make_durable()?;
-        self.store.release_lock();
+        self.context.store.release_lock();
         Ok(())
     }
 
     pub(super) fn make_durable(&mut self) -> Result<(), RunError> {
         let is_drained = self.outbox.is_drained() && !self.money.has_rows();
-        if !is_drained && !self.options.mode.is_dry() {
+        if !is_drained && !self.context.options.mode.is_dry() {
             self.send_batch()?;
         }
         Ok(self.outbox.finish_batches()?)

@@ -52,7 +52,7 @@ impl Run<'_> {
                 }
             }
         }
-        if unknown && self.options.mode.prices() && self.is_paid(&work) {
+        if unknown && self.context.options.mode.prices() && self.is_paid(&work) {
             self.graph.rewire(id, (*edges).clone());
             self.start_pricing(id, work);
             return Ok(());
@@ -67,7 +67,7 @@ impl Run<'_> {
         let Some(key) = self.key(id, &work, &inputs) else { return Ok(()) };
         work.key = key;
         self.job_order.add_depth(id, &edges);
-        if self.options.mode.settles() && self.is_unwanted(id, &key)? {
+        if self.context.options.mode.settles() && self.is_unwanted(id, &key)? {
             // It was invalidated while the build waited.
             self.tally.limited += 1;
             self.leave_stale(id);
@@ -84,7 +84,7 @@ impl Run<'_> {
         let key = work.key;
         let work = match self.pool(&work) {
             Pool::Cpu => work,
-            Pool::Slow if self.options.mode.settles() => {
+            Pool::Slow if self.context.options.mode.settles() => {
                 self.tally.limited += 1;
                 self.leave_stale(id);
                 return Ok(());
@@ -95,7 +95,7 @@ impl Run<'_> {
                 None => return Ok(()),
             },
         };
-        if self.options.mode.is_dry() {
+        if self.context.options.mode.is_dry() {
             // Of several nodes with one key, the first runs and the others take its result. A missing blob may be rebuilt by any node with the same
             // output.
             let first = self.same_keys.claim_key(key);
@@ -135,10 +135,10 @@ impl Run<'_> {
                 self.settle_cached(id, work, built.output, built.took_us, &built.diagnostics, built.spent.as_ref());
                 return Ok(true);
             }
-        } else if let Some(record) = self.store.action(&work.key)?
+        } else if let Some(record) = self.context.store.action(&work.key)?
             && self.is_available(work, &record.output)?
         {
-            self.outbox.add_use(work.key, self.now);
+            self.outbox.add_use(work.key, self.context.now);
             if record.class == Class::Paid {
                 self.record_unconfirmed(id, &work.key, record.made_at)?;
             }
@@ -149,7 +149,7 @@ impl Run<'_> {
     }
 
     fn is_available(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
-        Ok(!work.force || self.shared.blobs.has_whole(output)?)
+        Ok(!work.force || self.context.shared.blobs.has_whole(output)?)
     }
 
     pub(super) fn settle_cached(
@@ -178,7 +178,7 @@ impl Run<'_> {
 
     /// Returns the inputs of a node in the order of its key.
     pub(super) fn inputs(&self, work: &Work) -> Vec<JobInput> {
-        let rule = self.rules.rule(work.rule);
+        let rule = self.context.rules.rule(work.rule);
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
         let mut frame: Option<(u16, Option<ItemFrame>)> = None;
         let mut inputs = Vec::with_capacity(edges.inputs.len());
@@ -233,8 +233,8 @@ impl Run<'_> {
         inputs: &[JobInput],
         write: impl FnOnce(&KeyDescription<'_>) -> T,
     ) -> Option<T> {
-        let manifest = self.rules.manifest();
-        let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
+        let manifest = self.context.rules.manifest();
+        let definition = &manifest.producers[self.context.rules.rule(work.rule).producer as usize];
         self.describe_key_with(&definition.params, id, work, inputs, write)
     }
 
@@ -247,9 +247,9 @@ impl Run<'_> {
         inputs: &[JobInput],
         write: impl FnOnce(&KeyDescription<'_>) -> T,
     ) -> Option<T> {
-        let manifest = self.rules.manifest();
-        let definition = &manifest.producers[self.rules.rule(work.rule).producer as usize];
-        let producer = self.registry.get(&definition.uses)?;
+        let manifest = self.context.rules.manifest();
+        let definition = &manifest.producers[self.context.rules.rule(work.rule).producer as usize];
+        let producer = self.context.registry.get(&definition.uses)?;
         let sees = producer.sees(params);
         let label = self.graph.node(id).label.clone();
         let nothing = Vars::new();
@@ -262,7 +262,7 @@ impl Run<'_> {
             })
             .collect();
         Some(write(&KeyDescription {
-            producer: self.ids[self.rules.rule(work.rule).producer as usize].as_ref()?,
+            producer: self.context.ids[self.context.rules.rule(work.rule).producer as usize].as_ref()?,
             params,
             vars: if sees.vars { &work.vars } else { &nothing },
             label: sees.label.then_some(&*label),
@@ -272,8 +272,10 @@ impl Run<'_> {
 
     /// Collecting → Running: sends a node's job to its pool, with the inputs of its key.
     fn dispatch(&mut self, id: NodeId, work: Box<Work>, inputs: Vec<JobInput>) {
-        let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
-        let Some(producer) = self.registry.get(uses).cloned() else { return };
+        let uses = &self.context.rules.manifest().producers[self.context.rules.rule(work.rule).producer as usize].uses;
+        let Some(producer) = self.context.registry.get(uses).cloned() else {
+            return;
+        };
         let pool = self.pool(&work);
         // Only paid producers use a previous result, as a hint; for others, reading it would be wasted.
         let past = (pool == Pool::Paid).then(|| Past {
@@ -285,18 +287,18 @@ impl Run<'_> {
             reserved: pool != Pool::Cpu && !self.is_rebuilt(id),
             mark: self
                 .invalidated(id)
-                .filter(|_| !self.options.fresh.contains(&*self.graph.node(id).label)),
+                .filter(|_| !self.context.options.fresh.contains(&*self.graph.node(id).label)),
         };
         let key = work.key;
         let ask = !self.is_fresh(id) && !self.is_rebuilt(id) && self.is_shared(work.rule, pool);
         // A rebuild, for comparison or for a lost blob, reads all its inputs.
         let is_whole = self.is_fresh(id) || self.is_rebuilt(id) || work.force;
-        let keep = self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].keep;
+        let keep = self.context.rules.manifest().producers[self.context.rules.rule(work.rule).producer as usize].keep;
         let node = self.graph.node(id);
         let before = node
             .result
             .map(|result| result.key)
-            .or_else(|| self.predecessors.get(&*node.label).copied());
+            .or_else(|| self.context.predecessors.get(&*node.label).copied());
         let before = before.filter(|_| keep && !is_whole);
         let task = Task::Produce {
             producer,
@@ -328,15 +330,15 @@ impl Run<'_> {
     /// Returns the expected duration of a node here, as far as known, if another machine may build it: it depends only on its key, and this build
     /// does not check whether the output is reproduced here.
     fn duration_if_sent(&self, id: NodeId, work: &Work, pool: Pool) -> Option<Duration> {
-        let producer = self.rules.rule(work.rule).producer;
-        let pure = pool == Pool::Cpu && self.rules.manifest().producers[producer as usize].settings.is_empty();
+        let producer = self.context.rules.rule(work.rule).producer;
+        let pure = pool == Pool::Cpu && self.context.rules.manifest().producers[producer as usize].settings.is_empty();
         (pure && !self.is_rebuilt(id)).then(|| self.durations.average_of(producer).unwrap_or_default())
     }
 
     /// Returns the pool of a node's producer.
     pub(super) fn pool(&self, work: &Work) -> Pool {
-        let definition = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize];
-        let producer = self.registry.get(&definition.uses);
+        let definition = &self.context.rules.manifest().producers[self.context.rules.rule(work.rule).producer as usize];
+        let producer = self.context.registry.get(&definition.uses);
         producer.map_or(Pool::Cpu, |producer| producer.pool(&definition.params))
     }
 
@@ -346,9 +348,10 @@ impl Run<'_> {
 
     /// Whether asking the remote cache pays for results of a rule.
     pub(super) fn is_shared(&self, rule: u32, pool: Pool) -> bool {
-        let took = self.durations.average_of(self.rules.rule(rule).producer);
-        let single = is_single(self.rules, rule);
-        self.shared
+        let took = self.durations.average_of(self.context.rules.rule(rule).producer);
+        let single = is_single(self.context.rules, rule);
+        self.context
+            .shared
             .sharing
             .as_ref()
             .is_some_and(|sharing| sharing.look_up(pool, single, took) != LookUp::Bundled)
@@ -374,7 +377,7 @@ impl Run<'_> {
                 version: 0,
                 key: work.key,
                 output,
-                at: self.now,
+                at: self.context.now,
                 build: None,
             };
             self.outbox.add_version(label, version);

@@ -63,7 +63,7 @@ impl Run<'_> {
 
     /// Returns the node of a rule's set.
     pub(super) fn set_of(&mut self, rule: u32) -> Option<NodeId> {
-        self.known_sets.node_of_rule(rule, self.rules, self.graph)
+        self.known_sets.node_of_rule(rule, self.context.rules, self.graph)
     }
 
     /// Whether a node that is not stale certainly still exists: its rule's set is unchanged. A changed set removes former members without changing
@@ -72,7 +72,9 @@ impl Run<'_> {
         if self.sets_are_quiet() {
             return true;
         }
-        let Some(found) = self.rules.find(label) else { return false };
+        let Some(found) = self.context.rules.find(label) else {
+            return false;
+        };
         let Some(set) = self.set_of(found.rule) else { return true };
         self.is_quiet(set) || self.is_marked_by_row(set)
     }
@@ -86,7 +88,7 @@ impl Run<'_> {
     }
 
     pub(super) fn sets_are_quiet(&mut self) -> bool {
-        let sets = self.known_sets.all_nodes(self.rules, self.graph);
+        let sets = self.known_sets.all_nodes(self.context.rules, self.graph);
         sets.iter().all(|&set| self.is_quiet(set) || self.is_marked_by_row(set))
     }
 
@@ -94,7 +96,13 @@ impl Run<'_> {
     /// same item of the same set. Adds to `lookups` the table lookups besides the rows that gave the inputs.
     fn deciding_nodes(&mut self, work: &Work, inputs: &[Edge], lookups: &mut LookupSet) -> Box<[NodeId]> {
         let mut deciding = work.discovery.clone();
-        let outer = self.rules.rule(work.rule).each.as_ref().and_then(|(name, _)| work.vars.get(name));
+        let outer = self
+            .context
+            .rules
+            .rule(work.rule)
+            .each
+            .as_ref()
+            .and_then(|(name, _)| work.vars.get(name));
         let own = self.set_of(work.rule).zip(outer);
         for edge in inputs {
             let (input, is_whole) = match edge.from {
@@ -103,7 +111,7 @@ impl Run<'_> {
                 EdgeFrom::Rows(_) => continue,
             };
             let label = self.graph.node(input).label.clone();
-            let found = self.rules.find(&label);
+            let found = self.context.rules.find(&label);
             if is_whole && self.tables().is_table(&label, found.map(|found| found.rule)) {
                 lookups.add(&label, Lookup::Whole);
             }
@@ -135,11 +143,11 @@ impl Run<'_> {
 
     fn begin_leaf(&mut self, id: NodeId, label: &str, kind: &Leaf) {
         let found = match kind {
-            Leaf::File(path) => self.leaves.file(path),
+            Leaf::File(path) => self.context.leaves.file(path),
             Leaf::Set => match self.graph.node(id).result {
                 // A set that gained or lost files is marked; its paths are computed on demand.
-                Some(result) if !self.redefined && !self.graph.is_stale(id) => Some(result.output),
-                _ => self.leaves.set(label).map(|paths| Digest::of(&paths)),
+                Some(result) if !self.context.redefined && !self.graph.is_stale(id) => Some(result.output),
+                _ => self.context.leaves.set(label).map(|paths| Digest::of(&paths)),
             },
         };
         match found {
@@ -160,7 +168,7 @@ impl Run<'_> {
                 }
                 self.nodes.wake_waiters(id);
             }
-            None => self.fail(id, leaf_error(label, kind, self.leaves)),
+            None => self.fail(id, leaf_error(label, kind, self.context.leaves)),
         }
     }
 
@@ -173,7 +181,7 @@ impl Run<'_> {
         if let Some(kind) = leaf(label) {
             return self.begin_leaf(id, label, &kind);
         }
-        let Some(found) = self.rules.find(label) else {
+        let Some(found) = self.context.rules.find(label) else {
             self.fail(
                 id,
                 Diagnostic::error(ErrorCode::E_NO_RULE, "no rule declares this label")
@@ -182,10 +190,10 @@ impl Run<'_> {
             );
             return;
         };
-        let rule = self.rules.rule(found.rule);
-        let vars = self.rules.vars(found.rule, found.value);
+        let rule = self.context.rules.rule(found.rule);
+        let vars = self.context.rules.vars(found.rule, found.value);
         let discovery = expand::discovery(rule, &vars);
-        let own = self.rules.membership(found.rule, &vars);
+        let own = self.context.rules.membership(found.rule, &vars);
         let member_of = own.and_then(|own| own.map(|(set, _)| expand::set_node(&set, &vars)).transpose());
         let (discovery, member_of) = match (discovery, member_of) {
             (Ok(discovery), Ok(member_of)) => (discovery, member_of.flatten()),
@@ -274,7 +282,7 @@ impl Run<'_> {
     /// Rebuilds the lost output of `node` before the node that reads it; a dry run reports that node instead.
     fn restore_first(&mut self, id: NodeId, work: Box<Work>, node: NodeId) -> Result<(), RunError> {
         self.nodes.change_state(id, NodeProgress::Expanding { work });
-        if self.options.mode.is_dry() {
+        if self.context.options.mode.is_dry() {
             self.report_would_run(id, false);
             return Ok(());
         }
@@ -283,7 +291,7 @@ impl Run<'_> {
 
     /// Finds the inputs of a node whose discovery is settled: recorded edges if they are valid, otherwise by a job.
     fn expand_inputs(&mut self, id: NodeId, mut work: Box<Work>) {
-        let rule = self.rules.rule(work.rule);
+        let rule = self.context.rules.rule(work.rule);
         work.plan = self.plan_digest(work.rule, &work.discovery);
         // Other rules may have changed which sets the inputs depend on.
         let known = self
@@ -291,7 +299,7 @@ impl Run<'_> {
             .node(id)
             .edges
             .as_ref()
-            .filter(|edges| edges.plan == work.plan && !self.redefined);
+            .filter(|edges| edges.plan == work.plan && !self.context.redefined);
         if let Some(edges) = known {
             work.edges = Some(edges.clone());
             self.collect(id, work);
@@ -311,7 +319,7 @@ impl Run<'_> {
 
     /// Returns the tables that a node reads rows of, as its settled discovery names them.
     pub(super) fn tables_of(&mut self, work: &Work) -> Result<Result<Vec<NodeId>, ExpandError>, RunError> {
-        let rule = self.rules.rule(work.rule);
+        let rule = self.context.rules.rule(work.rule);
         let mut roots: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
         for input in &rule.inputs {
             let InputFrom::Rows { each, .. } = &input.from else { continue };
@@ -320,9 +328,9 @@ impl Run<'_> {
             };
             let node = self.graph.intern(label.as_str());
             let label = label.to_string();
-            let blob = match (self.leaves.set(&label), self.output(node)) {
+            let blob = match (self.context.leaves.set(&label), self.output(node)) {
                 (Some(paths), _) => Some(paths),
-                (None, Some(digest)) => self.shared.blobs.get(&digest)?,
+                (None, Some(digest)) => self.context.shared.blobs.get(&digest)?,
                 (None, None) => None,
             };
             match blob {
@@ -330,7 +338,7 @@ impl Run<'_> {
                 None => return Ok(Err(ExpandError::Lost { label })),
             }
         }
-        let paged = PagedBlobs::new(&self.shared.blobs, &roots);
+        let paged = PagedBlobs::new(&self.context.shared.blobs, &roots);
         let tables = expand::tables(rule, &work.vars, &paged);
         if let Some(error) = paged.into_store_error() {
             return Err(error.into());

@@ -34,7 +34,7 @@ impl Run<'_> {
     pub fn known_roots(&mut self, known: &CurrentRequest, patterns: &PatternSet) -> Result<Option<KnownRoots>, RunError> {
         let sets: Vec<NodeId> = known.sets.iter().map(|set| NodeId(set.node)).collect();
         let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();
-        if self.redefined || !sets.iter().chain(&nodes).all(|&id| self.graph.exists(id)) {
+        if self.context.redefined || !sets.iter().chain(&nodes).all(|&id| self.graph.exists(id)) {
             return Ok(None);
         }
         self.settle_all(&sets)?;
@@ -74,7 +74,7 @@ impl Run<'_> {
             return None;
         }
         let order = self.order_of_rules(pattern)?;
-        let rules = self.rules;
+        let rules = self.context.rules;
         let mut gone: FxHashSet<NodeId> = FxHashSet::default();
         let mut fresh: Vec<(usize, &str, NodeId)> = Vec::new();
         for (&number, &at) in &order {
@@ -125,12 +125,12 @@ impl Run<'_> {
     fn order_of_rules(&self, pattern: &Pattern) -> Option<FxHashMap<u32, usize>> {
         let mut numbers = self.candidate_rules(pattern);
         // Patterns without the mark match no nodes with two variables.
-        numbers.retain(|&number| self.rules.rule(number).inner.is_none());
+        numbers.retain(|&number| self.context.rules.rule(number).inner.is_none());
         for (at, &one) in numbers.iter().enumerate() {
-            let of_one = self.rules.rule(one);
+            let of_one = self.context.rules.rule(one);
             if numbers[at + 1..]
                 .iter()
-                .any(|&other| may_produce(of_one, &self.rules.rule(other).target))
+                .any(|&other| may_produce(of_one, &self.context.rules.rule(other).target))
             {
                 return None;
             }
@@ -142,7 +142,7 @@ impl Run<'_> {
     fn count_roots_before(&self, roots: &[NodeId], wanted: (usize, &str), order: &FxHashMap<u32, usize>, guess: usize) -> Option<usize> {
         let precedes = |at: usize| {
             let label = &self.graph.node(roots[at]).label;
-            let found = self.rules.find(label)?;
+            let found = self.context.rules.find(label)?;
             let item = unescape(found.value);
             Some((*order.get(&found.rule)?, &*item) < wanted)
         };

@@ -51,11 +51,11 @@ impl Run<'_> {
     /// When the store breaks.
     pub(in crate::build) fn plan_of(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
         let label = self.graph.node(id).label.clone();
-        let Some(found) = self.rules.find(&label).filter(|_| source_nodes::leaf(&label).is_none()) else {
+        let Some(found) = self.context.rules.find(&label).filter(|_| source_nodes::leaf(&label).is_none()) else {
             return Ok(None);
         };
-        let rule = self.rules.rule(found.rule);
-        let vars = self.rules.vars(found.rule, found.value);
+        let rule = self.context.rules.rule(found.rule);
+        let vars = self.context.rules.vars(found.rule, found.value);
         let Ok(deciding) = expand::discovery(rule, &vars) else {
             return Ok(None);
         };
@@ -127,7 +127,7 @@ impl Run<'_> {
     /// Computes the plan of a rule and its settled discovery.
     pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
-        hasher.update(&self.rules.rule(rule).digest.0);
+        hasher.update(&self.context.rules.rule(rule).digest.0);
         // The producer's code decides which rows it requests.
         if let Some(producer) = self.asking(rule) {
             hasher.update(producer.id().to_string().as_bytes());
@@ -142,9 +142,9 @@ impl Run<'_> {
 
     /// Returns the producer of a rule, if it requests rows of a table.
     pub(super) fn asking(&self, rule: u32) -> Option<Arc<dyn Producer>> {
-        let rule = Some(self.rules.rule(rule)).filter(|rule| rule.asks())?;
-        let uses = &self.rules.manifest().producers[rule.producer as usize].uses;
-        self.registry.get(uses).cloned()
+        let rule = Some(self.context.rules.rule(rule)).filter(|rule| rule.asks())?;
+        let uses = &self.context.rules.manifest().producers[rule.producer as usize].uses;
+        self.context.registry.get(uses).cloned()
     }
 
     /// Expands the edges from the blobs of the deciding nodes; `None` if a blob is missing or does not fit the rule.
@@ -154,13 +154,13 @@ impl Run<'_> {
             let Some(blob) = self.blob(node)? else { return Ok(None) };
             blobs.insert(self.graph.node(node).label.to_string(), blob);
         }
-        let Ok(mut planned) = expand::expand(self.rules.rule(work.rule), &work.vars, &blobs) else {
+        let Ok(mut planned) = expand::expand(self.context.rules.rule(work.rule), &work.vars, &blobs) else {
             return Ok(None);
         };
         if let Some(producer) = self.asking(work.rule) {
             let asking = RowRequester {
                 producer: &*producer,
-                manifest: self.rules.manifest(),
+                manifest: self.context.rules.manifest(),
                 label: "",
                 rule: work.rule,
                 vars: &work.vars,
@@ -188,7 +188,9 @@ impl Run<'_> {
         let nodes: Vec<NodeId> = planned.edges.inputs.iter().filter_map(node).collect();
         self.settle_new(&nodes)?;
         let input = |edge: &Edge| {
-            let role = self.rules.rule(planned.work.rule).inputs[usize::from(edge.spec)].role.clone();
+            let role = self.context.rules.rule(planned.work.rule).inputs[usize::from(edge.spec)]
+                .role
+                .clone();
             match edge.from {
                 EdgeFrom::Node(node) => InputNow {
                     role,
@@ -216,8 +218,8 @@ impl Run<'_> {
 
     /// Returns the present key and its fields, if every input is known.
     pub(in crate::build) fn key_now(&mut self, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
-        let rule = self.rules.rule(planned.work.rule);
-        let params = &self.rules.manifest().producers[rule.producer as usize].params;
+        let rule = self.context.rules.rule(planned.work.rule);
+        let params = &self.context.rules.manifest().producers[rule.producer as usize].params;
         self.key_with(params, id, planned)
     }
 
@@ -302,7 +304,7 @@ impl Run<'_> {
 
     /// Returns the number of the rule that produces a node; `None` for leaves.
     pub(in crate::build) fn rule_of(&self, id: NodeId) -> Option<u32> {
-        Some(self.rules.find(&self.graph.node(id).label)?.rule)
+        Some(self.context.rules.find(&self.graph.node(id).label)?.rule)
     }
 
     /// Returns the node of that label in the graph in memory.

@@ -32,7 +32,7 @@ impl Run<'_> {
         self.emit(&Event::Failed { label: &label, why: &why });
         let failed = FailedTry { why, ..failed };
         self.findings.add_failed_try(id, failed);
-        if !self.options.keep_going {
+        if !self.context.options.keep_going {
             self.stop.stop_starting();
         }
         self.postpone(id);
@@ -71,7 +71,7 @@ impl Run<'_> {
             return self.postpone(id);
         }
         self.tally.skipped += 1;
-        if self.options.mode.settles() && !self.findings.has_reason(cause) {
+        if self.context.options.mode.settles() && !self.findings.has_reason(cause) {
             return self.leave_stale(id);
         }
         let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(cause).label.clone());

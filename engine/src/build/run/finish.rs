@@ -23,7 +23,7 @@ impl Run<'_> {
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), RunError> {
         self.pools.count_finished_job(&finished);
         let id = finished.id;
-        self.observer.job_finished(&finished.to_event(&self.graph.node(id).label));
+        self.context.observer.job_finished(&finished.to_event(&self.graph.node(id).label));
         match finished.done {
             Done::Expanded(planned, lookups) => self.finish_expansion(id, planned, lookups),
             Done::Produced {
@@ -81,17 +81,17 @@ impl Run<'_> {
 
     /// Caches an output while it may be read. Returns whether to store it.
     fn keep_if_read(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
-        let producer = &self.rules.manifest().producers[self.rules.rule(rule).producer as usize];
+        let producer = &self.context.rules.manifest().producers[self.context.rules.rule(rule).producer as usize];
         // Store an output too large for memory: it would be rebuilt for every reader. Store a tree together with its parts: readers of the tree
         // look for them.
         let keep = producer.keep || blob.len() > LARGEST || !parts.is_empty();
         if keep || force {
-            self.shared.blobs.pin(digest, blob.clone());
+            self.context.shared.blobs.pin(digest, blob.clone());
             for (digest, part) in parts {
-                self.shared.blobs.pin(*digest, part.clone());
+                self.context.shared.blobs.pin(*digest, part.clone());
             }
         } else {
-            self.shared.blobs.remember(digest, blob);
+            self.context.shared.blobs.remember(digest, blob);
         }
         keep
     }
@@ -101,7 +101,7 @@ impl Run<'_> {
         let Some(work) = self.nodes.take_work(id, Stage::Running) else {
             return Ok(());
         };
-        self.outbox.add_use(work.key, self.now);
+        self.outbox.add_use(work.key, self.context.now);
         if record.class == Class::Paid {
             self.record_unconfirmed(id, &work.key, record.made_at)?;
         }
@@ -158,7 +158,7 @@ impl Run<'_> {
             len: blob.len() as u64,
             label: label.to_string(),
             producer: self.producer_name(work.rule),
-            made_at: self.now,
+            made_at: self.context.now,
             took_us,
             inputs: self.provenance(&work),
             diagnostics: output.diagnostics,
@@ -173,7 +173,7 @@ impl Run<'_> {
         }
         self.settle(id, &work, digest, OutputOrigin::Ran);
         self.settle_same_key(&work.key, &record);
-        self.durations.add_duration(self.rules.rule(work.rule).producer, took);
+        self.durations.add_duration(self.context.rules.rule(work.rule).producer, took);
         // A paid result was already offered, or withdrawn in favour of another machine's.
         if !paid {
             self.offer(&work, &record, &blob, &parts);
@@ -217,7 +217,7 @@ impl Run<'_> {
 
     /// Returns the name and version of a rule's producer.
     fn producer_name(&self, rule: u32) -> String {
-        let id = &self.ids[self.rules.rule(rule).producer as usize];
+        let id = &self.context.ids[self.context.rules.rule(rule).producer as usize];
         id.as_ref().map(ToString::to_string).unwrap_or_default()
     }
 
@@ -226,10 +226,10 @@ impl Run<'_> {
     fn finish_comparison(&mut self, id: NodeId, work: &Work, before: Digest, (digest, blob): (Digest, &Arc<[u8]>)) {
         let label = self.graph.node(id).label.clone();
         if work.force {
-            self.shared.blobs.pin(digest, blob.clone());
+            self.context.shared.blobs.pin(digest, blob.clone());
         } else {
             self.tally.rebuilt += 1;
-            self.shared.blobs.remember(digest, blob);
+            self.context.shared.blobs.remember(digest, blob);
         }
         if digest != before {
             let why = Diagnostic::error(ErrorCode::E_NOT_REPRODUCIBLE, "rebuilt from the same inputs, its output differs");
@@ -250,7 +250,7 @@ impl Run<'_> {
     /// Offers a result to other machines, if a lookup of it pays for them, or the result in the cache is wrong.
     fn offer(&self, work: &Work, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         let pool = self.pool(work);
-        if let Some(sharing) = self.shared.sharing.as_ref()
+        if let Some(sharing) = self.context.shared.sharing.as_ref()
             && (self.is_shared(work.rule, pool) || sharing.cache.is_spoiled(&work.key))
         {
             sharing.offer(&work.key, record, blob, parts);
@@ -259,18 +259,20 @@ impl Run<'_> {
 
     /// Returns the average durations of producers, and which of their results are looked up in the remote cache; nothing without one.
     pub(super) fn producer_costs(&self) -> Vec<ProducerCost> {
-        let Some(sharing) = &self.shared.sharing else { return Vec::new() };
-        let manifest = self.rules.manifest();
+        let Some(sharing) = &self.context.shared.sharing else {
+            return Vec::new();
+        };
+        let manifest = self.context.rules.manifest();
         let rules = (0_u32..).zip(&manifest.rules);
         let mut costs: Vec<ProducerCost> = rules
             .filter_map(|(number, rule)| {
                 let took = self.durations.average_of(rule.producer)?;
                 let definition = &manifest.producers[rule.producer as usize];
-                let pool = self.registry.get(&definition.uses)?.pool(&definition.params);
+                let pool = self.context.registry.get(&definition.uses)?.pool(&definition.params);
                 Some(ProducerCost {
-                    producer: self.ids[rule.producer as usize].as_ref()?.to_string(),
+                    producer: self.context.ids[rule.producer as usize].as_ref()?.to_string(),
                     took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-                    look_up: sharing.look_up(pool, is_single(self.rules, number), Some(took)),
+                    look_up: sharing.look_up(pool, is_single(self.context.rules, number), Some(took)),
                 })
             })
             .collect();
@@ -293,7 +295,7 @@ impl Run<'_> {
     }
 
     fn provenance(&self, work: &Work) -> Vec<InputRecord> {
-        let rule = self.rules.rule(work.rule);
+        let rule = self.context.rules.rule(work.rule);
         let edges = work.edges.as_ref().expect("invariant: production follows expansion");
         let of = |edge: &crate::graph::Edge| {
             let role = rule.inputs[usize::from(edge.spec)].role.clone();
@@ -326,7 +328,7 @@ impl Run<'_> {
 
     pub(super) fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
         use crate::manifest::model::InputFrom;
-        match &self.rules.rule(work.rule).inputs[usize::from(spec)].from {
+        match &self.context.rules.rule(work.rule).inputs[usize::from(spec)].from {
             InputFrom::Slice { node, .. } => node
                 .fill(|name| work.vars.get(name).map(|value| &**value))
                 .unwrap_or_default()

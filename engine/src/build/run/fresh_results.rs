@@ -9,13 +9,13 @@ use crate::values::digest::ActionKey;
 impl Run<'_> {
     /// Whether a person requested a new result although one is cached.
     pub(super) fn is_fresh(&self, id: NodeId) -> bool {
-        let has_any = !self.options.fresh.is_empty() || !self.options.invalidated.is_empty();
-        has_any && (self.options.fresh.contains(&*self.graph.node(id).label) || self.invalidated(id).is_some())
+        let has_any = !self.context.options.fresh.is_empty() || !self.context.options.invalidated.is_empty();
+        has_any && (self.context.options.fresh.contains(&*self.graph.node(id).label) || self.invalidated(id).is_some())
     }
 
     /// Marks the nodes for which a new answer is requested as stale, because it may change the outputs of their readers.
     pub(super) fn mark_requested(&mut self, wanted: &[NodeId]) {
-        if self.options.fresh.is_empty() && self.options.invalidated.is_empty() {
+        if self.context.options.fresh.is_empty() && self.context.options.invalidated.is_empty() {
             return;
         }
         for &id in wanted {
@@ -27,7 +27,7 @@ impl Run<'_> {
 
     /// Returns the mark with which a person invalidated a node's result.
     pub(super) fn invalidated(&self, id: NodeId) -> Option<InvalidatedResult> {
-        self.options.invalidated.get(&*self.graph.node(id).label).copied()
+        self.context.options.invalidated.get(&*self.graph.node(id).label).copied()
     }
 
     /// Whether the result stored under a key does not serve a node: a person requested another one, and no process has built it yet.
@@ -35,15 +35,19 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn is_unwanted(&self, id: NodeId, key: &ActionKey) -> Result<bool, StoreError> {
-        if !self.is_fresh(id) || self.options.fresh.contains(&*self.graph.node(id).label) {
+        if !self.is_fresh(id) || self.context.options.fresh.contains(&*self.graph.node(id).label) {
             return Ok(self.is_fresh(id));
         }
-        let result = self.store.action(key)?.map(|record| InvalidatedResult::from_result(key, &record));
+        let result = self
+            .context
+            .store
+            .action(key)?
+            .map(|record| InvalidatedResult::from_result(key, &record));
         Ok(result.is_some() && result == self.invalidated(id))
     }
 
     /// Whether a node is rebuilt to compare the outputs.
     pub(super) fn is_rebuilt(&self, id: NodeId) -> bool {
-        !self.options.rebuilt.is_empty() && self.options.rebuilt.contains(&*self.graph.node(id).label)
+        !self.context.options.rebuilt.is_empty() && self.context.options.rebuilt.contains(&*self.graph.node(id).label)
     }
 }

@@ -59,7 +59,7 @@ impl Run<'_> {
             let id = job.id;
             let weight = self.job_order.weights.1.get(&*job.label).copied();
             let waiting = self.nodes.waiter_count(id);
-            let references = waiting.max(self.links.reader_count(id));
+            let references = waiting.max(self.context.links.reader_count(id));
             let depth = self.job_order.depth_of(id);
             let priority = references as f64 / f64::from(1 + depth);
             match pool {
@@ -73,7 +73,7 @@ impl Run<'_> {
 
     /// Reads the weights of targets, if the output that contains them is known and has changed.
     fn read_weights(&mut self) {
-        let Some(id) = self.graph.find(self.priority.source()) else {
+        let Some(id) = self.graph.find(self.context.priority.source()) else {
             return;
         };
         let output = self.graph.node(id).result.map(|result| result.output);
@@ -82,37 +82,37 @@ impl Run<'_> {
         }
         // Without them, only the order differs.
         let blob = output.and_then(|digest| {
-            let root = self.shared.blobs.get(&digest).ok()??;
-            self.shared.blobs.readable(&root).ok()
+            let root = self.context.shared.blobs.get(&digest).ok()??;
+            self.context.shared.blobs.readable(&root).ok()
         });
-        self.job_order.weights = (output, blob.map(|blob| self.priority.weights(&blob)).unwrap_or_default());
+        self.job_order.weights = (output, blob.map(|blob| self.context.priority.weights(&blob)).unwrap_or_default());
     }
 
     /// Finds former names, once, as soon as everything free is built; returns whether they are known.
     fn find_former_names(&mut self) -> bool {
-        if self.shared.former.get().is_some() {
+        if self.context.shared.former.get().is_some() {
             return true;
         }
-        let source = self.lineage.source();
-        let history = |label: &str| self.store.history(self.view, label);
+        let source = self.context.lineage.source();
+        let history = |label: &str| self.context.store.history(self.context.view, label);
         // Only a hint: other calls report an unreadable store.
         let has_past = !source.is_empty() && history(source).is_ok_and(|versions| !versions.is_empty());
         if has_past && self.pools.computes() {
             return false;
         }
         let former = match has_past {
-            true => self.lineage.former(&Present {
+            true => self.context.lineage.former(&Present {
                 versions: &|label| {
                     let versions = history(label).unwrap_or_default();
                     versions.iter().map(|version| (version.at, version.output)).collect()
                 },
-                now: self.now,
+                now: self.context.now,
                 output: &|label| self.output(self.graph.find(label)?),
                 bytes: &|digest| self.readable(digest).ok().flatten(),
             }),
             false => FormerNames::new(),
         };
-        self.shared.former.get_or_init(|| former);
+        self.context.shared.former.get_or_init(|| former);
         true
     }
 }

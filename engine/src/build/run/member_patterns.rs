@@ -31,7 +31,7 @@ impl Wanted {
 impl Run<'_> {
     /// Adds the nodes that `pattern` matches under the rule `number`, which has two variables.
     pub(super) fn add_joined_nodes(&mut self, number: u32, pattern: &Pattern, resolution: &mut PatternResolution) -> Result<(), RunError> {
-        let rules = self.rules;
+        let rules = self.context.rules;
         let Some((package, item)) = pattern.joined_package() else {
             return Ok(());
         };
@@ -73,7 +73,7 @@ impl Run<'_> {
 
     /// Returns the matching values of the first variable.
     fn first_values(&self, number: u32, wanted: &Wanted, items: &[String], resolution: &mut PatternResolution) -> Vec<String> {
-        let rule = self.rules.rule(number);
+        let rule = self.context.rules.rule(number);
         let Some(head) = rule.target.pieces.first().and_then(|piece| match piece {
             crate::manifest::template::Piece::Text(text) => text.strip_prefix("//"),
             crate::manifest::template::Piece::Var(_) => None,
@@ -109,7 +109,7 @@ impl Run<'_> {
 
     /// Adds the nodes of the matching items of one inner set. `first.1`: it is the only set, so that short names are allowed.
     fn add_inner_nodes(&mut self, number: u32, wanted: &Wanted, first: (&str, bool), items: &[String], resolution: &mut PatternResolution) {
-        let rules = self.rules;
+        let rules = self.context.rules;
         let label = |item: &str| rules.joined_label(number, first.0, item);
         let plain = unescape(&wanted.item);
         let named: BTreeSet<&str> = match resolve_inner(&plain, items) {

@@ -40,7 +40,7 @@ impl Run<'_> {
 
     /// Whether the node is in its rule's set, whose node is settled.
     pub(super) fn is_member(&mut self, work: &Work) -> Result<Member, RunError> {
-        let rules = self.rules;
+        let rules = self.context.rules;
         let Ok(Some((set, value))) = rules.membership(work.rule, &work.vars) else {
             return Ok(Member::Yes);
         };
@@ -50,7 +50,7 @@ impl Run<'_> {
             return Ok(of(items.is_ok_and(|items| items.iter().any(|item| **item == *value))));
         };
         let label = self.graph.node(node).label.clone();
-        if let Some(is_item) = self.leaves.contains_source(&label, &value) {
+        if let Some(is_item) = self.context.leaves.contains_source(&label, &value) {
             return Ok(of(is_item));
         }
         if let SetSpec::Node {
@@ -77,14 +77,14 @@ impl Run<'_> {
     /// Whether the whole output of a settled node is in memory or the store.
     pub(super) fn is_output_available(&self, node: NodeId) -> Result<bool, RunError> {
         match self.output(node) {
-            Some(digest) => Ok(self.shared.blobs.has_whole(&digest)?),
+            Some(digest) => Ok(self.context.shared.blobs.has_whole(&digest)?),
             None => Ok(false),
         }
     }
 
     /// Returns an output as its readers see it; `None` if a blob of it is missing.
     pub(super) fn readable(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, RunError> {
-        Ok(self.shared.blobs.readable_output(digest)?)
+        Ok(self.context.shared.blobs.readable_output(digest)?)
     }
 
     /// Whether the table of a settled node has a row of that key.
@@ -92,7 +92,7 @@ impl Run<'_> {
         let Some(digest) = self.output(node) else {
             return Ok(RowPresence::NoTable);
         };
-        self.known_sets.has_row(digest, key, &self.shared.blobs)
+        self.known_sets.has_row(digest, key, &self.context.shared.blobs)
     }
 
     /// Returns the sorted items of a set with a settled node (in a dry run: as last known); `None` if unreadable.
@@ -109,14 +109,15 @@ impl Run<'_> {
         let Some(digest) = digest else { return Ok(None) };
         let label = self.graph.node(node).label.to_string();
         let Some(blob) = self
+            .context
             .leaves
             .set(&label)
-            .map_or_else(|| self.shared.blobs.get(&digest), |paths| Ok(Some(paths)))?
+            .map_or_else(|| self.context.shared.blobs.get(&digest), |paths| Ok(Some(paths)))?
         else {
             return Ok(None);
         };
         let roots = BTreeMap::from([(label, blob)]);
-        let paged = PagedBlobs::new(&self.shared.blobs, &roots);
+        let paged = PagedBlobs::new(&self.context.shared.blobs, &roots);
         let items = expand::items(set, &Vars::new(), &paged);
         if let Some(error) = paged.into_store_error() {
             return Err(error.into());

@@ -75,40 +75,53 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The loop and everything it owns.
-pub struct Run<'a> {
+/// What a run is given, and does not change.
+pub(super) struct RunContext<'a> {
     pub(super) rules: &'a RuleIndex,
-    pub(super) registry: &'a Registry,
-    pub(super) priority: &'a dyn Priority,
+    /// Whether the rules changed since the graph was planned.
+    redefined: bool,
+    registry: &'a Registry,
+    /// Names and versions of the producers, by their number in the manifest.
+    ids: Vec<Option<ProducerId>>,
+    priority: &'a dyn Priority,
     lineage: &'a dyn Lineage,
-    pub(super) graph: &'a mut Graph,
-    pub(super) links: &'a Links,
-    pub(super) leaves: &'a dyn Leaves,
-    pub(super) store: Arc<dyn Store>,
-    pub(super) view: crate::store::ViewId,
+    /// The edges before the run.
+    links: &'a Links,
+    leaves: &'a dyn Leaves,
+    predecessors: &'a Predecessors,
+    store: Arc<dyn Store>,
+    view: crate::store::ViewId,
     pub(super) shared: Arc<JobContext>,
     pub(super) observer: &'a dyn Observer,
-    pub(super) options: Options,
-    pub(super) predecessors: &'a Predecessors,
-    pub(super) tally: Tally,
-    findings: Findings,
+    options: Options,
+    /// Time of the build, in seconds since 1970.
+    now: u64,
+}
+
+/// The loop, with the owners of its state.
+pub struct Run<'a> {
+    pub(super) context: RunContext<'a>,
+    pub(super) graph: &'a mut Graph,
+    nodes: NodeStates,
+    // Planning.
+    known_sets: KnownSets,
+    output_changes: OutputChanges,
+    // Deciding.
+    same_keys: SameKeys,
+    job_order: JobOrder,
+    durations: Durations,
+    // Settling.
     outbox: Outbox,
     money: Money,
-    pub(super) ids: Vec<Option<ProducerId>>,
-    redefined: bool,
-    output_changes: OutputChanges,
-    known_sets: KnownSets,
-    nodes: NodeStates,
-    job_order: JobOrder,
-    same_keys: SameKeys,
-    durations: Durations,
+    findings: Findings,
+    pub(super) tally: Tally,
+    // Working.
     pools: Pools,
     done: Receiver<Finished>,
     stop: Stop,
+    checkout: HeldCheckout,
     /// Dry run: nodes settled now are needed only if unknown ones come out as before, so their failures are not reported.
     ignores_failures: bool,
-    now: u64,
-    checkout: HeldCheckout,
 }
 
 /// Reason why a run ends without a report.
@@ -162,46 +175,42 @@ impl<'a> Run<'a> {
     pub fn new(setup: Setup<'a>, view: crate::store::ViewId, now: u64) -> Self {
         let (sender, done) = crossbeam_channel::unbounded();
         let pools = Pools::new(setup.options.jobs, setup.options.paid_jobs, setup.shared.clone(), sender);
-        let stop = Stop::new(setup.shared.cancel.clone());
-        let ids = setup
-            .rules
-            .manifest()
-            .producers
-            .iter()
-            .map(|producer| setup.registry.get(&producer.uses).map(|implementation| implementation.id()))
-            .collect();
+        let producers = setup.rules.manifest().producers.iter();
+        let id_of = |uses: &str| setup.registry.get(uses).map(|implementation| implementation.id());
         Self {
-            output_changes: OutputChanges::new(setup.graph.stale_set().clone()),
-            outbox: Outbox::new(Writer::new(setup.store.clone(), view, setup.shared.clone())),
-            rules: setup.rules,
-            registry: setup.registry,
-            priority: setup.priority,
-            lineage: setup.lineage,
-            graph: setup.graph,
-            links: setup.links,
-            leaves: setup.leaves,
-            store: setup.store,
-            view,
-            shared: setup.shared,
-            observer: setup.observer,
-            options: setup.options,
-            predecessors: setup.predecessors,
-            tally: Tally::default(),
-            findings: Findings::default(),
-            money: Money::default(),
-            ids,
-            redefined: setup.redefined,
-            known_sets: KnownSets::default(),
             nodes: NodeStates::default(),
-            job_order: JobOrder::default(),
+            known_sets: KnownSets::default(),
+            output_changes: OutputChanges::new(setup.graph.stale_set().clone()),
             same_keys: SameKeys::default(),
+            job_order: JobOrder::default(),
             durations: Durations::default(),
+            outbox: Outbox::new(Writer::new(setup.store.clone(), view, setup.shared.clone())),
+            money: Money::default(),
+            findings: Findings::default(),
+            tally: Tally::default(),
             pools,
             done,
-            stop,
-            ignores_failures: false,
-            now,
+            stop: Stop::new(setup.shared.cancel.clone()),
             checkout: HeldCheckout::new(setup.turn),
+            ignores_failures: false,
+            graph: setup.graph,
+            context: RunContext {
+                ids: producers.map(|producer| id_of(&producer.uses)).collect(),
+                rules: setup.rules,
+                redefined: setup.redefined,
+                registry: setup.registry,
+                priority: setup.priority,
+                lineage: setup.lineage,
+                links: setup.links,
+                leaves: setup.leaves,
+                predecessors: setup.predecessors,
+                store: setup.store,
+                view,
+                shared: setup.shared,
+                observer: setup.observer,
+                options: setup.options,
+                now,
+            },
         }
     }
 
@@ -232,8 +241,8 @@ impl<'a> Run<'a> {
     /// Returns the nodes that may be stale, past those that have ended.
     fn spread_stale_marks(&self) -> NodeSet {
         match self.nodes.are_untouched() {
-            true => stale::spread_stale_marks(self.graph, self.links),
-            false => stale::spread_stale_marks_except_past(self.graph, self.links, |id| self.nodes.has_output(id)),
+            true => stale::spread_stale_marks(self.graph, self.context.links),
+            false => stale::spread_stale_marks_except_past(self.graph, self.context.links, |id| self.nodes.has_output(id)),
         }
     }
 
@@ -385,7 +394,7 @@ impl<'a> Run<'a> {
     /// Returns a settled node as jobs see it.
     fn settled(&self, id: NodeId) -> Option<Settled> {
         let label = self.graph.node(id).label.clone();
-        let fetch = self.leaves.fetch(&label);
+        let fetch = self.context.leaves.fetch(&label);
         self.output(id).map(|digest| Settled { id, label, digest, fetch })
     }
 
@@ -402,6 +411,6 @@ impl<'a> Run<'a> {
     }
 
     fn emit(&self, event: &Event<'_>) {
-        self.observer.event(event);
+        self.context.observer.event(event);
     }
 }

@@ -72,7 +72,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn reserve(&mut self, id: NodeId, work: Box<Work>) -> Result<Option<Box<Work>>, RunError> {
-        if self.options.mode.settles() {
+        if self.context.options.mode.settles() {
             self.tally.limited += 1;
             self.postpone(id);
             return Ok(None);
@@ -81,7 +81,7 @@ impl Run<'_> {
             self.fail_again(id, before);
             return Ok(None);
         }
-        if self.options.mode.prices() {
+        if self.context.options.mode.prices() {
             self.start_pricing(id, work);
             return Ok(None);
         }
@@ -93,11 +93,11 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     fn exhausted_tries(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
-        if self.options.insist || self.is_unwanted(id, key)? {
+        if self.context.options.insist || self.is_unwanted(id, key)? {
             return Ok(None);
         }
         let label = self.graph.node(id).label.clone();
-        let row = self.store.row(self.view, Part::Remarks, label.as_bytes())?;
+        let row = self.context.store.row(self.context.view, Part::Remarks, label.as_bytes())?;
         let failure = row.and_then(|row| Remark::from_row(&row)).and_then(|remark| remark.failure);
         Ok(failure.filter(|failure| failure.times >= TRIES && !failure.raw.is_empty() && failure.key == Some(*key)))
     }
@@ -116,8 +116,10 @@ impl Run<'_> {
         let unknown = edges.input_nodes().filter(|&node| self.nodes.is_unknown(node)).count();
         let inputs = self.inputs(&work);
         let ask = unknown == 0 && !self.is_fresh(id) && self.is_shared(work.rule, Pool::Paid);
-        let uses = &self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].uses;
-        let Some(producer) = self.registry.get(uses).cloned() else { return };
+        let uses = &self.context.rules.manifest().producers[self.context.rules.rule(work.rule).producer as usize].uses;
+        let Some(producer) = self.context.registry.get(uses).cloned() else {
+            return;
+        };
         let job = self.job(
             id,
             &work,
@@ -167,12 +169,12 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn settle_answer(&mut self, id: NodeId, key: &ActionKey, output: &Digest) -> Result<(), RunError> {
-        if let Some(old) = self.store.action(key)? {
+        if let Some(old) = self.context.store.action(key)? {
             self.outbox.add_superseded(superseded::result_to_keep(key, old, output));
         }
         match self.is_fresh(id) {
             true => self.money.unconfirmed.push(confirmed(key)),
-            false => self.record_unconfirmed(id, key, self.now)?,
+            false => self.record_unconfirmed(id, key, self.context.now)?,
         }
         Ok(())
     }
@@ -216,7 +218,7 @@ impl Run<'_> {
 
     /// Records the original cost of a result found under its key.
     pub(super) fn settle_saving(&mut self, label: &str, spent: &Spent, took_us: u64) {
-        if self.options.mode.settles() {
+        if self.context.options.mode.settles() {
             return;
         }
         self.tally.saved.add(spent);
@@ -233,7 +235,7 @@ impl Run<'_> {
         let (key, label) = (node.result.map(|result| result.key), node.label.clone());
         let (took_us, spent) = match key.and_then(|key| self.same_keys.built_result(&key)) {
             Some(built) => (built.took_us, built.spent.clone()),
-            None => match key.map(|key| self.store.action(&key)).transpose()?.flatten() {
+            None => match key.map(|key| self.context.store.action(&key)).transpose()?.flatten() {
                 Some(record) => (record.took_us, record.spent),
                 None => return Ok(()),
             },
@@ -252,7 +254,7 @@ impl Run<'_> {
     fn record_expense(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.answers.add(outcome);
         self.money.ledger.push(LedgerEntry {
-            at: self.now,
+            at: self.context.now,
             label: label.to_owned(),
             outcome,
             spent: spent.clone(),
@@ -265,10 +267,10 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn record_unconfirmed(&mut self, id: NodeId, key: &ActionKey, made_at: u64) -> Result<(), RunError> {
-        let is_shared = self.shared.sharing.is_some() || self.rules.manifest().remote.is_some();
-        let is_young = self.now < made_at.saturating_add(unconfirmed::OLD);
-        if is_shared && is_young && self.store.row(self.view, Part::Unconfirmed, &key.0.0)?.is_none() {
-            let row = Unconfirmed::new(&self.graph.node(id).label, self.now);
+        let is_shared = self.context.shared.sharing.is_some() || self.context.rules.manifest().remote.is_some();
+        let is_young = self.context.now < made_at.saturating_add(unconfirmed::OLD);
+        if is_shared && is_young && self.context.store.row(self.context.view, Part::Unconfirmed, &key.0.0)?.is_none() {
+            let row = Unconfirmed::new(&self.graph.node(id).label, self.context.now);
             self.money.unconfirmed.push(row.to_row(key));
         }
         Ok(())
@@ -286,7 +288,7 @@ impl Run<'_> {
         self.release_checkout()?;
         self.release_store()?;
         let before = self.findings.failures().len();
-        for producer in self.registry.iter() {
+        for producer in self.context.registry.iter() {
             match producer.flush() {
                 Ok(()) | Err(Failure::Cancelled | Failure::Deferred | Failure::Awaited) => {}
                 Err(Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why)) => self.findings.add_failure(*why),

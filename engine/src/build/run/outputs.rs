@@ -16,6 +16,7 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         if let Some(source_nodes::Leaf::File(path)) = source_nodes::leaf(&label) {
             return Ok(self
+                .context
                 .shared
                 .world
                 .read(&path)
@@ -27,9 +28,9 @@ impl Run<'_> {
             return Ok(Some(blob));
         }
         if source_nodes::leaf(&label).is_some() {
-            return Ok(self.leaves.set(&label));
+            return Ok(self.context.leaves.set(&label));
         }
-        if self.options.mode.is_dry() || self.is_stopped() {
+        if self.context.options.mode.is_dry() || self.is_stopped() {
             return Ok(None);
         }
         self.rebuild_lost_blob(id)?;
@@ -47,12 +48,12 @@ impl Run<'_> {
     pub fn blobs(&mut self, ids: &[NodeId]) -> Result<Vec<Option<Arc<[u8]>>>, RunError> {
         let is_made = |id: &NodeId| source_nodes::leaf(&self.graph.node(*id).label).is_none();
         let outputs: Vec<Option<Digest>> = ids.iter().map(|id| self.output(*id).filter(|_| is_made(id))).collect();
-        let shared = &self.shared;
+        let shared = &self.context.shared;
         let read = |output: &Option<Digest>| match output {
             Some(output) if !shared.cancel.is_cancelled() => shared.blobs.readable_output(output),
             _ => Ok(None),
         };
-        let stored: Vec<Option<Arc<[u8]>>> = match self.options.jobs > 1 && ids.len() > 1 {
+        let stored: Vec<Option<Arc<[u8]>>> = match self.context.options.jobs > 1 && ids.len() > 1 {
             true => map_together(&outputs, read).into_iter().collect::<Result<_, _>>()?,
             false => vec![None; ids.len()],
         };

@@ -182,7 +182,7 @@ impl Run<'_> {
             resolution.nodes.push(self.graph.intern(label.as_str()));
             return Ok(resolution);
         }
-        let rules = self.rules;
+        let rules = self.context.rules;
         for number in self.candidate_rules(pattern) {
             if self.is_stopped() {
                 break;
@@ -242,7 +242,13 @@ impl Run<'_> {
     /// Returns the rules that may produce labels of a pattern.
     pub(super) fn candidate_rules(&self, pattern: &Pattern) -> Vec<u32> {
         if let Some(label) = pattern.literal() {
-            return self.rules.find(label.as_str()).into_iter().map(|found| found.rule).collect();
+            return self
+                .context
+                .rules
+                .find(label.as_str())
+                .into_iter()
+                .map(|found| found.rule)
+                .collect();
         }
         let may = |rule: &crate::manifest::model::Rule| match rule.target.literal().map(Label::parse) {
             Some(Ok(label)) => pattern.matches(label.package(), label.target()),
@@ -256,23 +262,23 @@ impl Run<'_> {
                 family.is_none_or(|family| pattern.may_match_family(family)) && pattern.may_match_target(target_name(rule))
             }
         };
-        let rules = (0u32..).zip(&self.rules.manifest().rules).filter(|(_, rule)| may(rule));
+        let rules = (0u32..).zip(&self.context.rules.manifest().rules).filter(|(_, rule)| may(rule));
         let mut numbers: Vec<u32> = rules.map(|(number, _)| number).collect();
         // The mark asks for such targets first: suggest theirs for a wrong name.
         if pattern.joined_package().is_some() {
-            numbers.sort_by_key(|&number| self.rules.rule(number).inner.is_none());
+            numbers.sort_by_key(|&number| self.context.rules.rule(number).inner.is_none());
         }
         numbers
     }
 
     /// Adds the node that a package without wildcards matches under a rule.
     fn add_single_node(&mut self, number: u32, package: &str, items: &[String], resolution: &mut PatternResolution) {
-        let rule = self.rules.rule(number);
+        let rule = self.context.rules.rule(number);
         let text = format!("//{package}:{}", target_name(rule));
         let Some(value) = rule.target.capture(&text).map(unescape) else {
             return;
         };
-        let named = |item: &str| self.rules.label(number, item);
+        let named = |item: &str| self.context.rules.label(number, item);
         match resolve(&value, items) {
             Resolution::One(item) => {
                 if let Some(label) = named(item) {
@@ -302,6 +308,7 @@ impl Run<'_> {
         if near.is_empty() && above.is_none() {
             // A template is a label only if it has no variable: `{type}` matches nothing on a command line.
             let templates: Vec<String> = self
+                .context
                 .rules
                 .manifest()
                 .rules
@@ -331,7 +338,7 @@ impl Run<'_> {
         let (family, rest) = package
             .split_once('/')
             .map_or((package, ""), |(family, _)| (family, &package[family.len()..]));
-        let rules = &self.rules.manifest().rules;
+        let rules = &self.context.rules.manifest().rules;
         let known: Vec<(String, &str)> = rules.iter().map(|rule| (rule_text(&rule.target), target_name(rule))).collect();
         let family_of = |text: &str| {
             text.strip_prefix("//")
@@ -359,7 +366,7 @@ impl Run<'_> {
 
     /// Returns the labels with another target or family that rules have, nearest first.
     fn suggest_labels(&mut self, label: &Label) -> Result<Vec<String>, RunError> {
-        let rules = self.rules;
+        let rules = self.context.rules;
         let spelled = self.similar_names(label.package(), label.target());
         let mut near = Vec::new();
         for text in spelled {
@@ -413,7 +420,7 @@ impl Run<'_> {
             SetSpec::Node {
                 row: None, field: None, ..
             },
-        ) = (self.rules, set)
+        ) = (self.context.rules, set)
         else {
             return Ok(None);
         };

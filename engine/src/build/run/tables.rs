@@ -82,7 +82,7 @@ impl Tables {
 impl Run<'_> {
     /// Returns the tables of the workspace.
     pub(super) fn tables(&mut self) -> Arc<Tables> {
-        self.known_sets.tables(self.rules)
+        self.known_sets.tables(self.context.rules)
     }
 
     /// Whether nodes of this rule exist as long as a table has their rows.
@@ -92,7 +92,7 @@ impl Run<'_> {
 
     /// Returns the row on which a node's existence depends, as it appears in the node's label.
     pub(super) fn row_of<'v>(&self, rule: u32, value: &'v str) -> &'v str {
-        match self.rules.rule(rule).inner {
+        match self.context.rules.rule(rule).inner {
             Some(_) => halves(value).map_or(value, |(outer, _)| outer),
             None => value,
         }
@@ -104,7 +104,11 @@ impl Run<'_> {
     /// # Errors
     /// When the store breaks.
     pub fn settle_tables(&mut self, patterns: &PatternSet) -> Result<(), RunError> {
-        if self.options.mode.is_dry() || self.redefined || self.graph.stale().next().is_none() || self.tables().row_rules.is_empty() {
+        if self.context.options.mode.is_dry()
+            || self.context.redefined
+            || self.graph.stale().next().is_none()
+            || self.tables().row_rules.is_empty()
+        {
             return Ok(());
         }
         let tables = self.tables();
@@ -141,8 +145,8 @@ impl Run<'_> {
             .collect();
         let mut wanted: Vec<u32> = wanted.into_iter().collect();
         wanted.sort_unstable();
-        let manifest = self.rules.manifest().clone();
-        let order = dependency_order(self.rules, &wanted);
+        let manifest = self.context.rules.manifest().clone();
+        let order = dependency_order(self.context.rules, &wanted);
         let tables = self.tables();
         let labels = order.iter().filter_map(|&rule| manifest.rules[rule as usize].target.literal());
         let labels = labels.filter(|label| tables.row_rules.contains_key(*label));
@@ -155,8 +159,8 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         let rules = tables.row_rules.get(&*label).map(Vec::as_slice);
         let is_read_by_row = || {
-            let rule = self.rules.find(&label).map(|found| found.rule);
-            self.links.reader_count(id) > FEW_READERS && tables.is_table(&label, rule)
+            let rule = self.context.rules.find(&label).map(|found| found.rule);
+            self.context.links.reader_count(id) > FEW_READERS && tables.is_table(&label, rule)
         };
         let changes = match before {
             Some(before) if rules.is_some() || is_read_by_row() => self.changes(id, &before, &after),
@@ -177,12 +181,16 @@ impl Run<'_> {
             concerned.add(&label, Lookup::Key(key));
             concerned.add(&label, Lookup::Keys);
             for &rule in rules {
-                let node = self.rules.label(rule, key).and_then(|label| self.graph.find(label.as_str()));
+                let node = self
+                    .context
+                    .rules
+                    .label(rule, key)
+                    .and_then(|label| self.graph.find(label.as_str()));
                 node.into_iter().for_each(|node| self.mark_stale(node, &label));
             }
         }
         let concerned = concerned.filter();
-        let links = self.links;
+        let links = self.context.links;
         for reader in links.readers(id) {
             if self.graph.lookups(reader).is_none_or(|lookups| concerned.matches_any(lookups)) {
                 self.mark_stale(reader, &label);
@@ -202,11 +210,12 @@ impl Run<'_> {
         let label = &*self.graph.node(id).label;
         if leaf(label) == Some(Leaf::Set) {
             return self
+                .context
                 .leaves
                 .set_changes(label, before)
                 .filter(|changes| changes.len() <= MOST_CHANGES);
         }
-        let blobs = &self.shared.blobs;
+        let blobs = &self.context.shared.blobs;
         let root = |digest: &Digest| blobs.get(digest).ok().flatten();
         let mut changes = Vec::new();
         let count = std::cell::Cell::new(0);
