@@ -149,7 +149,7 @@ impl Task {
 pub enum JobMode {
     /// Produce the output; `fresh` if a person requested a new answer.
     Output {
-        /// See [`Inputs::fresh`].
+        /// See [`crate::seams::producer::Inputs::fresh`].
         fresh: bool,
         /// Whether it costs money.
         paid: bool,
@@ -160,7 +160,7 @@ pub enum JobMode {
     },
     /// Plan the question; some inputs may be unknown.
     Plan {
-        /// See [`Inputs::fresh`].
+        /// See [`crate::seams::producer::Inputs::fresh`].
         fresh: bool,
         /// Number of unknown inputs.
         unknown: usize,

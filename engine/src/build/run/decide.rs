@@ -1,8 +1,7 @@
 //! Decision: the key decides whether a result is current, cached, or must be built.
 
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
-use crate::build::job::Past;
-use crate::build::job::{Job, JobInput, JobMode, Load, Task};
+use crate::build::job::{Job, JobInput, JobMode, Load, Past, Task};
 use crate::build::remote_costs::LookUp;
 use crate::build::sharing::is_single;
 use crate::graph::{EdgeFrom, NodeId, NodeResult};

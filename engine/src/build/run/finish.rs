@@ -3,8 +3,7 @@
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::blobs::LARGEST;
 use crate::build::finished_job::Finished;
-use crate::build::job::ReportedCost;
-use crate::build::job::{Done, Job};
+use crate::build::job::{Done, Job, ReportedCost};
 use crate::build::remote_costs::ProducerCost;
 use crate::build::sharing::{RemoteResult, is_single};
 use crate::graph::{EdgeFrom, NodeId};

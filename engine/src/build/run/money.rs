@@ -6,9 +6,7 @@
 
 use super::leftover::Leftover;
 use super::{NodeProgress, Run, RunError, Stage, Work};
-use crate::build::job::Past;
-use crate::build::job::ReportedCost;
-use crate::build::job::{JobMode, Task};
+use crate::build::job::{JobMode, Past, ReportedCost, Task};
 use crate::build::remarks::{FailedTry, Remark, Wait};
 use crate::graph::NodeId;
 use crate::seams::paid::{Notes, Plan, Spent};
