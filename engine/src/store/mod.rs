@@ -143,25 +143,25 @@ pub enum StoreError {
     /// Another process holds the lock.
     #[error("the store is held by {holder}")]
     Busy {
-        /// The holder, as it wrote itself into the lock file.
+        /// Description of the holder, from the lock file.
         holder: String,
     },
     /// Another process builds the same checkout.
     #[error("another build of this checkout is running, {holder}")]
     ViewBusy {
-        /// That process, as it wrote itself into the lock file.
+        /// Description of that process, from the lock file.
         holder: String,
     },
     /// Another process builds the same result.
     #[error("{} is making the same result, {holder}", describe_holder(.holder))]
     ActionBusy {
-        /// That process, as it wrote itself into the lock file.
+        /// Description of that process, from the lock file.
         holder: String,
     },
     /// Another process runs gc.
     #[error("another collection of this store is running, {holder}")]
     Collecting {
-        /// That process, as it wrote itself into the lock file.
+        /// Description of that process, from the lock file.
         holder: String,
     },
     /// The disk is full; no data is lost.
@@ -190,7 +190,7 @@ pub enum StoreError {
         /// The newest format that this version reads.
         known: u32,
     },
-    /// Damaged beyond single records. The next opening for writing sets the file aside and starts a new one.
+    /// The damage goes beyond single records. The next process that opens the store for writing sets the file aside and starts a new one.
     #[error(
         "the store at {path} is damaged ({reason}); the next command that writes sets it aside and copies its sound contents into a new one"
     )]

@@ -10,11 +10,11 @@ use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 
-/// Seconds after an answer was first seen in the cache when all other machines' windows are closed, however slow their connection.
+/// Seconds from the first sight of an answer in the cache until the windows of all other machines are closed, however slow their connections.
 pub const SETTLED: u64 = 600;
-/// Minimum age in seconds, on arrival, of an answer that is final for all machines that asked at the same time.
+/// Minimum age in seconds of an answer that is final when it is received: all machines that asked at the same time have stored theirs or given up.
 pub const OLD: u64 = 24 * 60 * 60;
-/// Seconds after which no build asks for an answer any more: if this machine may only read, perhaps no machine ever stores it.
+/// Seconds after which builds stop asking for an answer. If this machine may only read, perhaps no machine ever stores it.
 pub const FORGOTTEN: u64 = 30 * 24 * 60 * 60;
 
 /// One unconfirmed answer.

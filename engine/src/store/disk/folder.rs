@@ -63,7 +63,7 @@ struct LockSharing {
     id: Option<String>,
 }
 
-/// Minimum wait of a command for a lock that it released itself: it would lose the work done so far.
+/// Minimum time that a command waits for a lock that it released itself: a time-out would lose the work done so far.
 const AGAIN: Duration = Duration::from_secs(600);
 
 /// As [`AGAIN`], for a command with a time-out of zero: as long as the turns of other processes take.
@@ -78,7 +78,7 @@ const MOST_REASON: u64 = 64 << 10;
 /// Size in bytes of a page of the file.
 const PAGE: u64 = 4096;
 
-/// Outcome of opening the existing file: a store with its name, or the reason why it is none.
+/// Outcome of opening the existing file: a store with its name, or the reason why the file is not a store.
 enum Opening {
     Store(Base, String),
     Unfit(String),
@@ -257,7 +257,7 @@ impl Folder {
     }
 
     /// Pads a file that ends within a page with zeros: its end was lost, but often nothing there was in use. Returns the opened store, or
-    /// `None` (and restores the length) if the file is still none.
+    /// `None` (and restores the length) if the file is still not a store.
     fn pad(&self, access: Access) -> Result<Option<Opening>, StoreError> {
         let length = fs::metadata(self.path_of_file(DATABASE))
             .map_err(|error| self.unopened(error))?
@@ -513,7 +513,7 @@ impl Medium for Folder {
     }
 }
 
-/// Returns the process that runs gc on the store in a folder, as it wrote itself into the lock file; `None` if none does or it is unknown.
+/// Returns the description of the process that runs gc on the store in a folder; `None` if gc does not run or its process is unknown.
 pub(super) fn collector(path: &Path) -> Option<String> {
     let mut file = plain_files::open_to_read(&path.join(COLLECTOR)).ok()?;
     match file.try_lock_shared() {

@@ -17,7 +17,7 @@ const HOLDER_LEN: usize = 120;
 /// Maximum length in bytes of a holder's purpose.
 const PURPOSE_LEN: usize = 60;
 
-/// A shorter wait is not reported: holders release the lock within a fraction of it.
+/// Minimum wait that is reported: most holders release the lock much sooner.
 pub(super) const TELL_AFTER: Duration = Duration::from_millis(300);
 
 /// Time after which a holder is reported again, so that a reader that skips reports still learns of a holder that stays.
@@ -173,7 +173,7 @@ fn seconds_since_1970() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// A lock's holder, as it wrote itself into the file.
+/// A lock's holder, as the lock file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Holder {
     /// Process id and purpose, without control characters.

@@ -1,4 +1,4 @@
-//! Mark and sweep: finds results and blobs that nothing refers to, and removes them. Knows tables and ages; callers pass the nodes.
+//! Mark and sweep: finds results and blobs without references, and removes them. Knows tables and ages; callers pass the nodes.
 //!
 //! A gc runs while others use the store: it reads a chunk at a time, removes at most [`STEP`] results in a transaction, and releases the
 //! store in between. The sweep keeps results that others store or find while it runs (`sweep_fence`), and those that a running build has
@@ -101,7 +101,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether nothing is to be removed.
+    /// Whether there is nothing to remove.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty() && self.blobs.is_empty() && self.versions.is_empty()
     }
@@ -153,7 +153,7 @@ impl Marks {
     }
 }
 
-/// A result that nothing, except perhaps a version, refers to.
+/// A result without references, except perhaps from a version.
 struct Candidate {
     key: ActionKey,
     output: u128,
@@ -187,7 +187,7 @@ enum Rank {
     Paid,
 }
 
-/// A blob that nothing, except perhaps a candidate or a version, refers to.
+/// A blob without references, except perhaps from a candidate or a version.
 struct UnownedBlob {
     digest: Digest,
     bytes: u64,

@@ -38,7 +38,7 @@ impl DiskStore {
         self.handle.medium().file_bytes()
     }
 
-    /// Fails if another process runs gc on the store in a folder. Waits for nothing, not even the store.
+    /// Fails if another process runs gc on the store in a folder. Does not wait, not even for the store.
     ///
     /// # Errors
     /// [`StoreError::Collecting`].

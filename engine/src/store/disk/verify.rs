@@ -95,8 +95,8 @@ impl DiskStore {
         self.verify_with(|| {})
     }
 
-    /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that others store or remove during
-    /// that count as no damage; their soundness may be left to the next verification.
+    /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that other processes store or remove
+    /// meanwhile do not count as damaged; the next verification may check them.
     ///
     /// # Errors
     /// When the store as a whole cannot be read.
@@ -208,14 +208,14 @@ pub(super) fn damaged_item(what: String, repair: Repair) -> DamagedItem {
     }
 }
 
-/// Returns the damage of a row that a walk meets but a search does not find, because the path to it is damaged: readers do not see it.
+/// Returns the damage of a row that a walk finds but a search does not, because the path to it is damaged: readers do not see it.
 pub(super) fn find_unreachable(table: Table, open: &ReadTable, key: &[u8]) -> Result<Option<DamagedItem>, redb::Error> {
     let is_found = open.get(key)?.is_some();
     Ok((!is_found).then(|| damaged_item(read::damaged(table, key, "no search finds it"), Repair::None)))
 }
 
-/// Counts the rows of a table; a walk met `met` of them before. A table that claims more rows than a walk finds has lost some to damage.
-/// Other processes may have changed rows since, so only a walk in one transaction proves it.
+/// Counts the rows of a table; an earlier walk found `met` of them. A table that claims more rows than a walk finds has lost some to damage.
+/// Other processes may have changed rows since that walk, so only a walk in one transaction proves the loss.
 pub(super) fn count_rows(table: Table, open: &ReadTable, met: u64, verified: &mut Verified) -> Result<(), redb::Error> {
     let claimed = open.len()?;
     let mut walked = met;
