@@ -70,3 +70,29 @@ impl Findings {
         leftover.remarks = self.remarks;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::codes::ErrorCode;
+
+    #[test]
+    fn a_blocker_is_reported_once_per_remedy() {
+        let why = |message: &str, hint: &str| Diagnostic::error(ErrorCode::E_LIMIT, message).hint(hint);
+        let mut findings = Findings::default();
+        findings.add_blocker(&why("the day's limit would be exceeded by 1", "raise it"));
+        findings.add_blocker(&why("the day's limit would be exceeded by 2", "raise it"));
+        findings.add_blocker(&why("the model cannot be asked", "set its key"));
+        assert_eq!(findings.failures().len(), 2);
+    }
+
+    #[test]
+    fn a_node_that_failed_or_waits_has_a_reason() {
+        let mut findings = Findings::default();
+        findings.add_failed_try(NodeId(1), FailedTry::once(Diagnostic::error(ErrorCode::E_PRODUCER, "no")));
+        findings.add_waiting(NodeId(2));
+        let with_reason: Vec<u32> = (0..4).filter(|&id| findings.has_reason(NodeId(id))).collect();
+        assert_eq!(with_reason, [1, 2]);
+        assert_eq!(findings.failures().len(), 1);
+    }
+}

@@ -50,3 +50,20 @@ impl Stop {
         self.cancelled_at.is_some_and(|at| at.elapsed() >= patience)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_stops_new_work_but_cancels_nothing() {
+        let cancel = Cancel::default();
+        let mut stop = Stop::new(cancel.clone());
+        assert!(!stop.starts_nothing() && !stop.may_end_producers());
+        stop.stop_starting();
+        assert!(stop.starts_nothing() && stop.may_end_producers() && !stop.is_cancelled());
+        assert!(!stop.is_overdue(Duration::ZERO));
+        cancel.cancel();
+        assert!(stop.is_cancelled() && stop.is_overdue(Duration::ZERO));
+    }
+}
