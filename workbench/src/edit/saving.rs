@@ -2,9 +2,10 @@
 //! back. Operations of sessions and merges of overlays save their files in this way.
 
 use super::contents::Content;
+use super::encoding::{PLAIN, decode};
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{EditRun, Trouble, unread};
-use super::session::{EditSession, Saving};
+use super::session::{Document, EditSession, FileEdit, Saving, Version};
 use super::state::{DocumentState, Event, FileRelation, Mode, Reread, Status};
 use super::trail::Moved;
 use serde_json::json;
@@ -43,7 +44,8 @@ fn finish_those<F: Files>(files: &F, now: u64, is_meant: impl Fn(&EditSession) -
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
         // In reverse order: a missing staged file before an existing one marks a saved file.
         meant.rev().for_each(|saving| files.unstage(&saving.path));
-        if session.overlay.is_none() {
+        // A merge that saved nothing waits in its overlay.
+        if run.session.overlay.take().is_none() || run.session.is_saved() {
             run.session.store(files)?;
         }
         notes.append(&mut run.notes);
@@ -52,7 +54,8 @@ fn finish_those<F: Files>(files: &F, now: u64, is_meant: impl Fn(&EditSession) -
     Ok(notes)
 }
 
-/// Saves files for the merge of an overlay. Their contents are stored. The caller has acquired the editing lock.
+/// Saves files for the merge of an overlay, as an edit of a new session; returns its handle. The contents are stored. The caller has acquired the
+/// editing lock.
 ///
 /// # Errors
 /// When the save cannot be recorded. The inner error: when a file cannot be saved; those already saved are restored, now or by the next process.
@@ -62,7 +65,7 @@ pub(crate) fn save_merge<F: Files>(
     saves: &[Save],
     saving: &[Saving],
     now: u64,
-) -> io::Result<Result<(), SaveError>> {
+) -> io::Result<Result<String, SaveError>> {
     let id = format!("{:08x}", files.unique_number() as u32);
     let session = EditSession {
         overlay: Some(overlay.to_owned()),
@@ -70,12 +73,20 @@ pub(crate) fn save_merge<F: Files>(
         ..EditSession::new(id, Mode::Immediate, now)
     };
     let mut run = EditRun::start_run(files, session, now);
-    let saved = run.save_recorded(saves, saving)?;
-    let is_over = saved.as_ref().err().is_none_or(|error| run.roll_back(error, saving).1);
-    if is_over {
-        run.session.end_saving(files)?;
+    let operation = format!("overlay merge {overlay}");
+    run.begin_merge(&operation, saving);
+    if let Err(error) = run.save_recorded(saves, saving)? {
+        if run.roll_back(&error, saving).1 {
+            run.session.end_saving(files)?;
+        }
+        return Ok(Err(error));
     }
-    Ok(saved)
+    saving.iter().for_each(|saving| run.settle(saving));
+    run.follow(&operation);
+    run.session.overlay = None;
+    run.session.store(files)?;
+    run.session.end_saving(files)?;
+    Ok(Ok(run.session.id))
 }
 
 /// State of a file after its save was interrupted.
@@ -94,6 +105,36 @@ enum InterruptedSave {
 }
 
 impl<F: Files> EditRun<'_, F> {
+    /// Makes the files of a merge documents with an unsaved edit.
+    fn begin_merge(&mut self, operation: &str, saving: &[Saving]) {
+        let mut changes = Vec::new();
+        for Saving { path, from, to, mode } in saving {
+            let encoding_of = |content: &Content| Some(decode(&self.bytes(path, content).ok()??).ok()?.1);
+            let (old, new) = (encoding_of(from), encoding_of(to));
+            let before = Version::of(from.clone(), old.or(new).unwrap_or(PLAIN), *mode);
+            let after = Version {
+                text: to.clone(),
+                encoding: new.unwrap_or(before.encoding),
+                ..before.clone()
+            };
+            let document = Document {
+                state: DocumentState::On(FileRelation::PersistPending),
+                seen: from.clone(),
+                ..Document::of(after.clone())
+            };
+            self.session.documents.insert(path.clone(), document);
+            let (from, to) = (from.clone(), to.clone());
+            self.moves.push((path.clone(), Moved::Own { from, to }));
+            changes.push(FileEdit {
+                path: path.clone(),
+                from: before,
+                to: after,
+            });
+        }
+        self.session.turn = self.turn;
+        self.remember(operation, changes);
+    }
+
     /// Recovers an interrupted save. A file with its new content is saved; of several files, the others are saved, too, and torn ones completed. If
     /// another program wrote one before it was saved, all are restored; a later foreign write stays. If nothing was saved yet, the edits wait in the
     /// buffer. An interrupted rollback is completed.

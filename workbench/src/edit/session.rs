@@ -125,7 +125,7 @@ pub struct EditSession {
     /// Whether the session was opened explicitly, not created by an edit without a handle. Other sessions' edits never end it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub opened: bool,
-    /// Overlay whose merge the session saves. Such a session has a journal of its save, and is never stored.
+    /// Overlay whose merge the session saves, in the journal of its save. If that saves nothing, the session is not stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<String>,
     /// Time of the last use, in seconds.

@@ -1,4 +1,4 @@
-//! Changes of a document by cortex itself. Saves of edit sessions and merges of overlays become versions of the file; failed tries are recorded, too.
+//! Changes of a document by cortex itself. Saves of edit sessions become versions of the file; failed tries are recorded, too.
 //! The versions of a session's buffer are the session's steps.
 
 use super::difference::Difference;
@@ -158,27 +158,6 @@ fn record_write<F: Files>(
         record_found_text(files, lock, path, before, at, &person)?;
     }
     record_found_text(files, lock, path, after, at, report)
-}
-
-/// Records the merge of an overlay into a file: its text `before`, if not yet recorded, is a person's version; its text `after` is the agent's. Does
-/// nothing for a document that is not observed.
-///
-/// # Errors
-/// When stored data of the document cannot be read or written.
-pub fn record_merge<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
-    let path = &DocumentNames::from_path(files, root, path)?.path;
-    if stored_journals::read_journal(files, path)?.current().is_none() {
-        return Ok(());
-    }
-    let lock = files.lock_for_editing()?;
-    take_over(files, root, &lock, path)?;
-    let texts = [before, after].map(|bytes| decode(bytes).ok().map(|(text, _)| text));
-    let report = ChangeReport {
-        author: AGENT.to_owned(),
-        what: Some(format!("overlay merge {overlay}")),
-        ..ChangeReport::default()
-    };
-    record_write(files, &lock, path, texts.each_ref().map(Option::as_deref), now, &report).map(drop)
 }
 
 /// Records a failed edit without a session, which no session remembers. Does nothing for a document that is not observed.

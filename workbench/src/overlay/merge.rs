@@ -1,7 +1,7 @@
 //! Merges an overlay into its workspace: a three-way merge of each document against its base. Either all files are written and the overlay ends, or
 //! no file is written and the merge reports the conflicts by their lines.
 //!
-//! The files are saved as an edit session saves its files: an interrupted merge is completed, or rolled back and merged again.
+//! The files are saved as an edit of a session: `edit undo` reverts a merge, and an interrupted one is completed, or rolled back and merged again.
 
 use super::OverlayError;
 use super::record::{remove_record, store, unexpired_overlay};
@@ -30,19 +30,8 @@ pub struct Merged {
     pub files: Vec<(String, How)>,
     /// The conflicts; if there are any, nothing was written.
     pub conflicts: Vec<Conflict>,
-    /// The existing files that were rewritten, for observers of the document.
-    pub writes: Vec<Write>,
-}
-
-/// The bytes of a file before and after a merge.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Write {
-    /// Path of the file.
-    pub path: String,
-    /// Bytes before the merge.
-    pub before: Vec<u8>,
-    /// Bytes after the merge.
-    pub after: Rc<Vec<u8>>,
+    /// The edit session of which the merge is an edit, if it wrote files.
+    pub session: Option<String>,
 }
 
 /// The result of a merge for one file.
@@ -110,7 +99,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
             let saving = rebase_documents(files, name, &mut overlay, &planned)?;
             let saves: Vec<Save> = planned.iter().map(|planned| planned.save.clone()).collect();
             match save_merge(files, name, &saves, &saving, now)? {
-                Ok(()) => {}
+                Ok(session) => merged.session = Some(session),
                 Err(SaveError::Moved { .. }) if tries > 0 => {
                     tries -= 1;
                     continue;
@@ -120,7 +109,6 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
         }
         texts::leave_merged(files, name, now.saturating_add(LIFETIME))?;
         remove_record(files, name, now)?;
-        merged.writes = planned.into_iter().filter_map(Planned::into_write).collect();
         return Ok(merged);
     }
 }
@@ -130,16 +118,6 @@ struct Planned {
     save: Save,
     /// The bytes of the file before, and its permissions.
     before: Option<(Vec<u8>, u32)>,
-}
-
-impl Planned {
-    fn into_write(self) -> Option<Write> {
-        Some(Write {
-            path: self.save.path,
-            before: self.before?.0,
-            after: self.save.bytes?,
-        })
-    }
 }
 
 /// Computes the merge of documents without writing files.

@@ -8,8 +8,10 @@ use super::record::{discard, open_or_continue, unexpired_overlay};
 use super::tests::{NOW, TestWorkspace, why};
 use super::texts;
 use crate::edit::files::Files;
+use crate::edit::order::{EditRequest, Order};
+use crate::edit::perform::perform;
 use crate::edit::session::{EditSession, LIFETIME};
-use crate::edit::state::Mode;
+use crate::edit::state::{Mode, Status};
 use engine::values::digest::{ActionKey, Digest};
 use std::fs;
 
@@ -222,4 +224,42 @@ fn results_of_merged_overlays_are_retained_until_a_build_or_for_a_week() {
     merge(&place.disk, "four", NOW).expect("merged");
     open_or_continue(&place.disk, "five", None, NOW + LIFETIME).expect("open");
     assert_eq!((held(NOW), place.disk.notes("merged").expect("notes")), (vec![], vec![]));
+}
+
+#[test]
+fn a_merge_is_reverted_and_repeated_as_an_edit() {
+    let place = TestWorkspace::new();
+    let wide: Vec<u8> = "\u{feff}one\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    place.write("a.cs", "one\n2\n3\n");
+    place.write("gone.cs", &wide);
+    place.open("o");
+    place.put_document("o", "a.cs", "1\n2\n3\n").expect("put");
+    place.put_document("o", "new/n.cs", "n").expect("put");
+    write_document(&place.disk, "o", "gone.cs", &Put::Delete, NOW).expect("put");
+    place.write("a.cs", "one\n2\nthree\n");
+    let merged = merge(&place.disk, "o", NOW).expect("merged");
+    let order = |order: Order, session: Option<String>| {
+        let request = EditRequest {
+            order,
+            session,
+            path: None,
+            mode: None,
+            fit: false,
+        };
+        let response = perform(&place.disk, &request, NOW + 1);
+        assert_eq!(
+            (response.status, &response.session),
+            (Status::Success, &merged.session),
+            "{response:?}"
+        );
+        response.summary
+    };
+    let is_there = |path: &str| place.root.join(path).exists();
+    assert_eq!((place.read("a.cs"), is_there("gone.cs")), (b"1\n2\nthree\n".to_vec(), false));
+    assert!(order(Order::Undo, None).contains("overlay merge o"));
+    assert_eq!((place.read("a.cs"), place.read("gone.cs")), (b"one\n2\nthree\n".to_vec(), wide));
+    assert!(!is_there("new/n.cs"));
+    order(Order::Redo, None);
+    assert_eq!((place.read("a.cs"), is_there("gone.cs")), (b"1\n2\nthree\n".to_vec(), false));
+    assert_eq!(place.read("new/n.cs"), b"n");
 }

@@ -10,6 +10,7 @@ use super::record::{discard, open_or_continue, unexpired_overlay};
 use crate::edit::disk::Disk;
 use crate::edit::editable_paths::Guard;
 use crate::edit::encoding::{Encoding, Form};
+use crate::edit::expiry::end_expired;
 use crate::edit::files::Files;
 use crate::edit::overlay_record::list_overlays;
 use crate::edit::session::LIFETIME;
@@ -435,6 +436,10 @@ fn a_merge_keeps_what_it_does_not_change() {
     );
     assert!(!place.root.join("gone.cs").exists() && place.read("new/n.cs") == b"n");
     assert!(unexpired_overlay(&place.disk, "o", NOW).is_err(), "it has ended");
+    // It is an edit, whose texts stay as long as its session.
+    end_expired(&place.disk, NOW + LIFETIME).expect("collected");
+    assert!(!place.disk.notes("texts").expect("texts").is_empty());
+    end_expired(&place.disk, NOW + LIFETIME + 1).expect("collected");
     assert_eq!(place.disk.notes("texts").expect("texts"), []);
 }
 

@@ -11,7 +11,7 @@ use crate::render::{plural, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::live::edits;
-use workbench::overlay::merge::{self, How, Write};
+use workbench::overlay::merge::{self, How};
 
 /// Merge an overlay into the workspace, and end it.
 ///
@@ -86,9 +86,9 @@ impl Method for Merge {
         let (files, now) = (replaceable_files(desk)?, current_seconds());
         let done = merge::merge(&files, &self.name, now)?;
         let root = root_of_workspace(desk)?;
-        for Write { path, before, after } in &done.writes {
-            // If the note fails, the merge continues; live contexts then attribute it to a person.
-            let _ = edits::record_merge(&files, &root, path, [before.as_slice(), after.as_slice()], &self.name, now);
+        if let Some(session) = &done.session {
+            // If this fails, the merge is done, and the next live context records it while the session exists.
+            let _ = edits::hand_over(&files, &root, session, now);
         }
         if !done.conflicts.is_empty() {
             desk.worsen(Code::TargetFailed);
