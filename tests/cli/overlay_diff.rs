@@ -58,7 +58,7 @@ fn a_diff_says_what_would_be_stale_before_anything_is_saved() {
         one two three four
       workspace 1
         other
-    nothing was written: 1 conflict; put documents that have both sides with --onto-now, or remove them with --drop, and merge again
+    nothing was written: 1 conflict; put documents that have both sides with --onto-now (ontoNow), or remove them with --drop (drop), and merge again
     ");
     assert_eq!(read(&bench, "docs/a.md"), "other\n");
 }

@@ -182,7 +182,7 @@ impl From<OverlayError> for Failed {
                 Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
             OverlayError::Save(SaveError::OneFile { .. }) => {
-                let hint = "take one of the two out (overlay put NAME PATH --drop) and merge again; nothing was changed";
+                let hint = "take one of the two out (`cortex overlay put NAME PATH --drop`) and merge again; nothing was changed";
                 Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
             OverlayError::Save(_) => {

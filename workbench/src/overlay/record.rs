@@ -60,7 +60,7 @@ fn expired_overlay(name: &str, overlay: &Overlay) -> OverlayError {
         .unwrap_or((1, "second"));
     let count = overlay.lifetime / unit;
     let why = format!("the overlay {name} has ended: it was not used for {}", plural(count as usize, word));
-    let hint = format!("`cortex overlay open {name}` opens a new one; --expires sets its lifetime");
+    let hint = format!("`cortex overlay open {name}` opens a new one; --expires (expires) sets its lifetime");
     OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }
 

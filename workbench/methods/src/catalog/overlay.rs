@@ -213,8 +213,8 @@ impl Method for List {
         for one in &answer.overlays {
             let name = &one.name;
             let how = match one.status.as_str() {
-                "damaged" => format!("its record is damaged: `cortex overlay discard {name}` removes it"),
-                "ended" => "its time is over; the next `cortex overlay open` takes it away".to_owned(),
+                "damaged" => format!("its record is damaged: `overlay discard {name}` removes it"),
+                "ended" => "its time is over; the next `overlay open` takes it away".to_owned(),
                 _ => format!("until {}", moment(one.expires_at)),
             };
             text.push_str(&format!("{name}  {how}\n"));

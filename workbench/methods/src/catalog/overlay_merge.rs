@@ -141,11 +141,11 @@ impl Method for Merge {
         let count = answer.conflicts.len();
         let has_lines = |one: &Conflict| one.base.is_some() || one.overlay.is_some() || one.workspace.is_some();
         let way = match answer.conflicts.iter().any(has_lines) {
-            true => "put documents that have both sides with --onto-now",
+            true => "put documents that have both sides with --onto-now (ontoNow)",
             false => "remove the obstacle",
         };
         let hint = format!(
-            "nothing was written: {}; {way}, or remove them with --drop, and merge again\n",
+            "nothing was written: {}; {way}, or remove them with --drop (drop), and merge again\n",
             plural(count as u64, "conflict")
         );
         printable(&format!("{text}{hint}"))
