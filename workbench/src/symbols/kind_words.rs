@@ -1,5 +1,5 @@
-//! Queries as declarations begin: `interface IReader`, `public sealed class Reader : IReader`. The word of a kind restricts a search to that kind, and
-//! modifiers are left out. Names may contain such words (`event store` finds EventStore), so the better match decides.
+//! Queries of several words: as declarations begin (`public sealed class Reader : IReader`), with a kind at the end (`Reader class`), or a member after
+//! its type (`Reader Read`). The word of a kind restricts a search to that kind, and modifiers are left out. Names may contain such words (`event store` finds EventStore), so the better match decides.
 
 use super::index::Symbols;
 use super::outputs::SymbolError;
@@ -51,7 +51,8 @@ const MODIFIERS: [&str; 20] = [
     "const",
 ];
 
-/// Splits the words before the name from a query; returns the kind that they name, and the rest. `None` for a query without such words.
+/// Splits the words before the name from a query, or the kind after it (`Reader class`); returns the kind, and the name. `None` for a query without
+/// such words.
 fn split_kind(text: &str) -> Option<(Option<&'static str>, &str)> {
     let mut rest = text.trim();
     let mut kind = None;
@@ -64,6 +65,12 @@ fn split_kind(text: &str) -> Option<(Option<&'static str>, &str)> {
         } else {
             break;
         }
+    }
+    if rest.len() == text.trim().len()
+        && let Some((name, last)) = rest.rsplit_once(char::is_whitespace)
+    {
+        let of = WORDS.iter().find(|(word, _)| *word == last).map(|(_, of)| *of);
+        return of.map(|of| (Some(of), name.trim_end()));
     }
     // The bases and the body of a declaration are no part of its name.
     let end = rest.find(['{', ';']).unwrap_or(rest.len());
@@ -83,51 +90,64 @@ fn text_after<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 }
 
 /// How a query is read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadQuery<'q> {
-    /// The query to search for.
-    pub query: Query<'q>,
+    /// The text to search for.
+    pub text: String,
+    /// The kind to search for.
+    pub kind: Option<&'q str>,
     /// The kind in the query's words, if nothing of this kind matches, and something of another kind does.
     pub other_than: Option<&'static str>,
 }
 
-/// Reads the words of kinds and the modifiers before a name. A name that contains these words goes first if it matches better.
+/// Reads the words of kinds and the modifiers around a name, and `Store Get` as `Store.Get`. A name that contains all words goes first if it matches
+/// better.
 ///
 /// # Errors
 /// As [`search`].
-pub fn read_kind_words<'q>(symbols: &'q Symbols, query: Query<'q>) -> Result<ReadQuery<'q>, SymbolError> {
-    let whole = ReadQuery { query, other_than: None };
-    let Some((kind, name)) = split_kind(query.text) else {
-        return Ok(whole);
+pub fn read_kind_words<'q>(symbols: &Symbols, query: Query<'q>) -> Result<ReadQuery<'q>, SymbolError> {
+    let read = |text: &str, kind: Option<&'q str>| ReadQuery {
+        text: text.to_owned(),
+        kind,
+        other_than: None,
     };
-    let best = |query: &Query<'q>| -> Result<Option<Matched>, SymbolError> {
+    let best = |text: &str, kind: Option<&str>| -> Result<Option<Matched>, SymbolError> {
         let first = Query {
+            text,
+            kind,
             limit: 1,
             cursor: None,
-            ..*query
+            aliases: None,
+            ..query
         };
         let matched = search(symbols, &first)?.hits.first().map(|hit| hit.matched);
         Ok(matched.filter(|matched| *matched != Matched::Fuzzy))
     };
-    let named = Query { text: name, ..query };
-    let of_kind = Query {
-        kind: query.kind.or(kind),
-        ..named
-    };
-    let (joined, found) = (best(&query)?, best(&of_kind)?);
-    if joined.is_some_and(|joined| found.is_none_or(|found| joined < found)) {
-        return Ok(whole);
+    let text = query.text.trim();
+    if !text.contains(char::is_whitespace) {
+        return Ok(read(text, query.kind));
     }
-    if found.is_none() && query.kind.is_none() && kind.is_some() && best(&named)?.is_some() {
+    let joined = best(text, query.kind)?;
+    let Some((kind, name)) = split_kind(text) else {
+        let member = text.rsplit_once(char::is_whitespace).map(|(of, name)| format!("{of}.{name}"));
+        return Ok(match member {
+            Some(member) if joined.is_none() && best(&member, query.kind)?.is_some() => read(&member, query.kind),
+            _ => read(text, query.kind),
+        });
+    };
+    let of_kind = query.kind.or(kind);
+    let found = best(name, of_kind)?;
+    // Modifiers restrict nothing, so they are left out only if nothing has them in its name.
+    if joined.is_some_and(|joined| kind.is_none() || found.is_none_or(|found| joined < found)) {
+        return Ok(read(text, query.kind));
+    }
+    if found.is_none() && query.kind.is_none() && kind.is_some() && best(name, None)?.is_some() {
         return Ok(ReadQuery {
-            query: named,
             other_than: kind,
+            ..read(name, None)
         });
     }
-    Ok(ReadQuery {
-        query: of_kind,
-        other_than: None,
-    })
+    Ok(read(name, of_kind))
 }
 
 #[cfg(test)]
@@ -143,6 +163,7 @@ mod tests {
             (" readonly record struct  Id", Some((Some("record struct"), "Id"))),
             ("record Id(int Value);", Some((Some("record"), "Id(int Value)"))),
             ("static Reader", Some((None, "Reader"))),
+            ("Csv Reader  constructor", Some((Some("constructor"), "Csv Reader"))),
             ("namespace N.M", Some((Some("namespace"), "N.M"))),
             ("class", None),
             ("classReader", None),
@@ -160,7 +181,12 @@ mod tests {
         let symbols = Sample::from_files(&[("a.cs", text)]).symbols();
         let found = |text: &str| {
             let read = read_kind_words(&symbols, Query::new(text)).expect("an answer");
-            let page = search(&symbols, &read.query).expect("an answer");
+            let asked = Query {
+                text: &read.text,
+                kind: read.kind,
+                ..Query::new("")
+            };
+            let page = search(&symbols, &asked).expect("an answer");
             let paths: Vec<String> = page.hits.into_iter().map(|hit| hit.path).collect();
             (paths.join(" "), read.other_than)
         };
@@ -171,8 +197,12 @@ mod tests {
             ("method Read", "N.IReader#Read", None),
             ("field Read", "N.CsvReader#Read", None),
             ("event store", "N.EventStore", None),
+            ("public EventStore", "N.EventStore", None),
             ("record Reader", "N.Reader", None),
             ("enum Qqqqqq", "", None),
+            ("IReader interface", "N.IReader", None),
+            ("csv reader read", "N.CsvReader#Read", None),
+            ("how is it read", "", None),
         ] {
             assert_eq!(found(query), (paths.to_owned(), other_than), "{query}");
         }

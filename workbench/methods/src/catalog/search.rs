@@ -17,7 +17,7 @@ use workbench::aliases::Aliases;
 use workbench::similar_types::{REMAKE, Vectors};
 use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::describe::{describe, locate_hits};
-use workbench::symbols::kind_words::read_kind_words;
+use workbench::symbols::kind_words::{ReadQuery, read_kind_words};
 use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
 
@@ -78,6 +78,12 @@ pub struct Hits {
     pub(super) state: AnswerState,
 }
 
+/// Returns the next step for a query of words that are no name.
+fn advise_on_words(query: &str) -> Option<String> {
+    let is_text = query.split_whitespace().count() > 1;
+    is_text.then(|| "a search is for names: `grep` finds words in code, `context build` the code for a task".to_owned())
+}
+
 impl Method for Search {
     const NAME: &'static str = "search";
     const ALSO: &'static [&'static str] = &["SearchSymbols"];
@@ -98,11 +104,7 @@ impl Method for Search {
         let read = read_kind_words(&names.symbols, self.query(None))?;
         let mut page = loop {
             let aliases = workbench::aliases::read_aliases(&desk.context.root_around().unwrap_or_default());
-            let query = Query {
-                aliases: Some(&aliases),
-                ..read.query
-            };
-            let page = search(&names.symbols, &query)?;
+            let page = search(&names.symbols, &self.read_query(&read, Some(&aliases)))?;
             let known = page.filtered > 0 || page.hits.iter().any(|hit| hit.matched != Matched::Fuzzy);
             if known || !learns(desk)? {
                 break page;
@@ -112,10 +114,11 @@ impl Method for Search {
         page.hits = describe(desk, std::mem::take(&mut page.hits))?;
         locate_hits(desk, &mut page)?;
         let others = desk.other_names()?;
-        let shown = other_languages::add_hits(&others, &names.symbols, &read.query, &mut page, shown);
+        let shown = other_languages::add_hits(&others, &names.symbols, &self.read_query(&read, None), &mut page, shown);
         let mut state = AnswerState::default().of_workspace(&names.flaws).unread(&others.unread);
         if page.total == 0 && page.filtered == 0 {
-            state.notes.extend(note_of_name(desk, read.query.text)?);
+            state.notes.extend(note_of_name(desk, &read.text)?);
+            state.notes.extend(advise_on_words(&self.query));
         }
         if let Some(kind) = read.other_than {
             state.notes.push(format!("no {kind} has this name; these are of other kinds"));
@@ -215,6 +218,15 @@ impl Search {
         let state = state.page(0, page.hits.len(), page.total, "raise `limit`");
         locate_hits(desk, &mut page)?;
         Ok(Hits { page, state })
+    }
+
+    /// Returns the query as its words are read.
+    fn read_query<'q>(&'q self, read: &'q ReadQuery<'q>, aliases: Option<&'q Aliases>) -> Query<'q> {
+        Query {
+            text: &read.text,
+            kind: read.kind,
+            ..self.query(aliases)
+        }
     }
 
     fn query<'q>(&'q self, aliases: Option<&'q Aliases>) -> Query<'q> {
