@@ -451,6 +451,14 @@ mod tests {
     }
 
     #[test]
+    fn the_new_text_has_the_names_of_overlays_too() {
+        for name in ["newText", "patch", "text"] {
+            let edit: Edit = serde_json::from_value(serde_json::json!({"op": "patch", name: "the patch"})).expect("an edit");
+            assert_eq!(edit.new_text.as_deref(), Some("the patch"), "{name}");
+        }
+    }
+
+    #[test]
     fn operations_are_listed_in_the_order_of_their_names() {
         let possible = Op::value_variants().iter().filter_map(Op::to_possible_value);
         let names: Vec<String> = possible.map(|op| op.get_name().to_owned()).collect();
