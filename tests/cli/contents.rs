@@ -146,3 +146,38 @@ fn usages_of_a_type_name_members_of_that_name() {
         assert!(ran.code == 0 && !ran.out.contains("is another symbol"), "{ran:?}");
     }
 }
+
+#[test]
+fn a_search_answers_files_folders_and_declarations() {
+    let bench = Bench::memotree();
+    let file = bench.run(&["search", "NodeId.cs"]);
+    let note = "note: src/MemoTree.Core/NodeId.cs is a file: `outline src/MemoTree.Core/NodeId.cs` lists its types and their members\n";
+    assert!(
+        file.code == 0 && file.out.starts_with("MemoTree.Core.NodeId  ") && file.out.ends_with(note),
+        "{file:?}"
+    );
+    let folder = bench.run(&["search", "src/MemoTree.Core/"]).out;
+    assert!(
+        folder.contains("is a folder: `outline src/MemoTree.Core/` lists its contents"),
+        "{folder}"
+    );
+    let nothing = bench.run(&["search", "NodeIt.cs"]).out;
+    assert!(nothing.contains("there is no such file in the workspace"), "{nothing}");
+    let other = bench.run(&["usages", "NodeId.cs"]);
+    assert!(
+        other.code == 2 && other.err.contains("this names a file or folder, and no type or member"),
+        "{other:?}"
+    );
+    let kind = bench.run(&["search", "class INodeStore"]).out;
+    assert!(
+        kind.starts_with("MemoTree.Core.INodeStore  ") && kind.contains("no class has this name; these are of other kinds"),
+        "{kind}"
+    );
+    let words = bench.run(&["search", "where is qqqq stored"]).out;
+    assert!(words.contains("`grep` finds words in code"), "{words}");
+    let keyword = bench.run(&["usages", "string"]);
+    assert!(
+        keyword.code == 2 && keyword.err.contains("`string` is a keyword of C# for System.String"),
+        "{keyword:?}"
+    );
+}

@@ -305,3 +305,20 @@ fn rounds_of_a_conversation_end_by_the_tool_of_contexts() {
     let listed = client.call("context", json!({"op": "conversations"}));
     assert_eq!(text(&listed), "c1  1 rounds  NodeCodec\n");
 }
+
+#[test]
+fn messages_name_tools_and_arguments() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, false);
+    let refused = client.failure("overlay", json!({"op": "diff", "name": "none"}));
+    assert!(
+        refused.contains("`overlay` with op = \"open\", name = \"NAME\" opens one") && !refused.contains("cortex overlay"),
+        "{refused}"
+    );
+    let path = bench.root().join("src/MemoTree.Core/NodeId.cs").display().to_string();
+    let outline = text(&client.call("outline", json!({"symbols": [path]})));
+    assert!(outline.starts_with("# file src/MemoTree.Core/NodeId.cs: "), "{outline}");
+    let folder = bench.root().join("src").display().to_string();
+    let found = text(&client.call("search", json!({"op": "grep", "pattern": "record struct NodeId", "path": folder})));
+    assert!(found.starts_with("src/MemoTree.Core/NodeId.cs"), "{found}");
+}

@@ -81,7 +81,13 @@ pub struct Edit {
     pub selector: Option<String>,
     /// The new text; for `patch` the patch, for `persist_as` the path.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    #[serde(default, alias = "new_text", alias = "patch", alias = "text", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "new_text",
+        alias = "patch",
+        alias = "text",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(extend("x-tool" = "New text, patch, parameters or path"))]
     pub new_text: Option<String>,
     /// Number of the candidate to replace.
