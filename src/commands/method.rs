@@ -6,7 +6,7 @@ use crate::service::client::{self, Reply, ServiceReply};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use methods::catalog::viewed_types::touch;
-use methods::catalog::{Answered, Effect, FileForm, MethodEntry};
+use methods::catalog::{Answered, FileForm, MethodEntry};
 use methods::code::Code;
 use methods::commands::relative_paths;
 use methods::desk::Desk;
@@ -104,7 +104,7 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
 
 /// Answers in this process. A question whose sources change while it is answered is asked again, about the new sources.
 fn answer_here(context: &CommandContext, entry: &MethodEntry, arguments: &Value) -> Result<Answered, Failed> {
-    let tries = if entry.effect == Effect::Looks { TRIES } else { 1 };
+    let tries = if entry.may_be_tried_again() { TRIES } else { 1 };
     try_while_changed(tries, |is_tried_again| {
         context.release_locks_to_reopen();
         context.try_again(is_tried_again);

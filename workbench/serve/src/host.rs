@@ -236,16 +236,14 @@ impl Host {
                 diagnostics: Vec::new(),
             };
         }
-        let mut tries = match entry.effect {
-            Effect::Looks => TRIES,
-            _ => 1,
-        };
+        let mut tries = if entry.may_be_tried_again() { TRIES } else { 1 };
         loop {
             tries -= 1;
             let context = RequestContext::of_request(self.owner.settings.clone(), cancel.clone(), self.load.clone())
                 .sharing_graph(&self.graphs)
                 .telling(tell.clone(), hear.clone())
                 .in_room(room);
+            context.try_again(tries > 0);
             let call = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer_method(call, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panic_failure(entry.name, &*panic)));
@@ -253,7 +251,8 @@ impl Host {
             context.release_locks_to_reopen();
             let diagnostics = context.take_collected();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
-            let has_changed = failed.iter().chain(&diagnostics).any(|why| why.code == ErrorCode::E_CHANGED);
+            let is_answered = result.is_ok() && entry.effect != Effect::Looks;
+            let has_changed = !is_answered && failed.iter().chain(&diagnostics).any(|why| why.code == ErrorCode::E_CHANGED);
             if has_changed && tries > 0 && !cancel.is_cancelled() {
                 continue;
             }
