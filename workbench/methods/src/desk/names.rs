@@ -6,11 +6,13 @@ use crate::failed::Failed;
 use engine::build::file_label;
 use engine::build::query::Reach;
 use engine::build::session::Session;
+use engine::values::case_folding::{same, strip_end};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use workbench::short_names::{expand_short_name, is_path, split_short_name, with_arity};
 
 /// As [`expand_short_name`], but accepts the path of a source file, and reads `Type.Member` as a member if no type has this name.
@@ -63,6 +65,9 @@ pub fn no_file(session: &Session, path: &str) -> Failed {
         // The same file name in another folder.
         near.extend(paths().filter(|file| file_name(file) == file_name(path)).take(5).map(str::to_owned));
     }
+    if near.is_empty() {
+        near = near_folders(path, paths());
+    }
     let found: String = path.chars().take(120).collect();
     let why = Diagnostic::error(ErrorCode::E_NO_FILE, "there is no such file in the workspace").found(found);
     let why = match near.first() {
@@ -71,6 +76,26 @@ pub fn no_file(session: &Session, path: &str) -> Failed {
         None => why.hint("write its path from the workspace's root"),
     };
     Failed::new(Code::Usage, why.candidates(near))
+}
+
+/// Returns folders of files that a path may mean, each with a `/` at its end: those that end with the path in any case, otherwise similar ones.
+fn near_folders<'p>(path: &str, files: impl Iterator<Item = &'p str>) -> Vec<String> {
+    let wanted = path.replace('\\', "/");
+    let wanted = wanted.trim_end_matches('/');
+    // A name with an extension is that of a file.
+    if wanted.rsplit('/').next().is_none_or(|last| last.is_empty() || last.contains('.')) {
+        return Vec::new();
+    }
+    let mut folders = BTreeSet::new();
+    for file in files {
+        folders.extend(file.match_indices('/').map(|(at, _)| &file[..at]));
+    }
+    let ends = |folder: &&&str| same(folder, wanted) || strip_end(folder, wanted).is_some_and(|before| before.ends_with('/'));
+    let mut near: Vec<String> = folders.iter().filter(ends).take(5).map(|folder| (*folder).to_owned()).collect();
+    if near.is_empty() {
+        near = nearest(wanted, folders.iter().copied(), 5);
+    }
+    near.into_iter().map(|folder| folder + "/").collect()
 }
 
 /// Returns the single label that a text names, as [`label_or_source`] reads it. `what` is the participle for errors (`shown`).
@@ -104,4 +129,21 @@ fn names_any(session: &mut Session, label: &str) -> Result<bool, Failed> {
     let survey = session.survey(&[pattern], Reach::Named)?;
     let is_nothing = !survey.refused.is_empty() && survey.refused.iter().all(|why| why.code == ErrorCode::E_NO_TARGET);
     Ok(!is_nothing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near_folders;
+
+    #[test]
+    fn folders_are_suggested_for_folders() {
+        let files = ["src/Core/Deep/a.cs", "src/Core/b.cs", "src/Storage/d.cs", "test/Core/c.cs"];
+        let near = |path: &str| near_folders(path, files.into_iter()).join(" ");
+        assert_eq!(near("src/core"), "src/Core/");
+        assert_eq!(near("Core/"), "src/Core/ test/Core/");
+        assert_eq!(near("deep"), "src/Core/Deep/");
+        assert_eq!(near("src/Storag"), "src/Storage/");
+        assert_eq!(near("src/Nope.cs"), "");
+        assert_eq!(near(""), "");
+    }
 }
