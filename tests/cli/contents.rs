@@ -163,6 +163,9 @@ fn a_search_answers_files_folders_and_declarations() {
     );
     let nothing = bench.run(&["search", "NodeIt.cs"]).out;
     assert!(nothing.contains("there is no such file in the workspace"), "{nothing}");
+    bench.write("notes.abc", "one\n");
+    let unread = bench.run(&["search", "notes.abc"]).out;
+    assert!(unread.contains("this file is in no source set of the workspace"), "{unread}");
     let other = bench.run(&["usages", "NodeId.cs"]);
     assert!(
         other.code == 2 && other.err.contains("this names a file or folder, and no type or member"),

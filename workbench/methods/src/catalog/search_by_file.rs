@@ -2,7 +2,7 @@
 
 use super::search::{Hits, Search};
 use crate::desk::Desk;
-use crate::desk::names::no_file;
+use crate::desk::names::{no_file, unread_file};
 use crate::desk::workspace_names::WorkspaceNames;
 use crate::failed::Failed;
 use engine::values::case_folding::same;
@@ -20,7 +20,10 @@ fn sources_of(desk: &mut Desk<'_>, text: &str) -> Result<Option<(String, NamedSo
     let Some(path) = path_in_query(text) else { return Ok(None) };
     let (_, session) = desk.open_to_build()?;
     let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-    Ok(find_sources(&path, &sources).map(|found| (path, found)))
+    let found = find_sources(&path, &sources);
+    // A file that no source set has is no name either.
+    let found = found.or_else(|| unread_file(session, &path).map(|_| NamedSources::Nothing));
+    Ok(found.map(|found| (path, found)))
 }
 
 /// Names the first paths, and the number of others.
