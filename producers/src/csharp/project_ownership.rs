@@ -33,6 +33,8 @@ pub struct Project {
     pub references: Vec<String>,
     /// Defined symbols, including those of the framework.
     pub defines: Vec<String>,
+    /// Aliases of the references that have some, by path.
+    pub aliases: BTreeMap<String, Vec<String>>,
     /// Assemblies that see its internal types.
     pub internals_visible_to: Vec<String>,
     /// Whether its code is checked for overflow outside of `checked` and `unchecked`.
@@ -242,6 +244,7 @@ fn project(path: &str, facts: Facts) -> Project {
         usings: facts.usings.iter().map(|using| parse_using(using)).collect(),
         references,
         defines,
+        aliases: facts.aliases,
         internals_visible_to: facts.internals_visible_to,
         is_checked: facts.checked,
     }

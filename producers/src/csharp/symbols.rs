@@ -257,6 +257,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
         };
         let referenced = project.into_iter().flat_map(|project| &project.references);
         let row = Globals {
+            aliases: project.map(|project| project.aliases.clone()).unwrap_or_default(),
             is_checked: project.is_some_and(|project| project.is_checked),
             friends: project
                 .into_iter()

@@ -2,10 +2,10 @@
 //!
 //! Lookup goes from inside out. It searches nested types of the enclosing types and of their bases. Then it searches, for each namespace
 //! level outward, its types, aliases and using directives; global usings belong to the outermost level. A name that no rule finds is
-//! external. A name with several meanings is ambiguous. Cost per name: the number of scopes times the number of types that share the simple
-//! name.
+//! external. A name with several meanings is ambiguous. Cost per name: the number of scopes times that of the types with its simple name.
 
 use super::dotnet;
+use super::extern_aliases::{is_behind, reference_alias};
 use super::index::{Entry, Globals, Index, dotted};
 use super::written::{from_root, name_and_count};
 use crate::csharp::mentions::{MentionUsing, Place, join_path, levels};
@@ -62,6 +62,21 @@ struct Path<'a> {
     arity: u32,
     /// Whether the whole path must name a type; otherwise a member may follow a type.
     certain: bool,
+    /// The alias of a reference at its root.
+    alias: Option<&'a str>,
+}
+
+impl<'a> Path<'a> {
+    /// Returns a path whose inner names have no type arguments.
+    fn plain(segments: Vec<&'a str>, arity: u32, certain: bool, alias: Option<&'a str>) -> Self {
+        Self {
+            segments,
+            inner: Vec::new(),
+            arity,
+            certain,
+            alias,
+        }
+    }
 }
 
 impl<'i> Binder<'i> {
@@ -118,6 +133,7 @@ impl<'i> Binder<'i> {
         let root = path
             .split_once("::")
             .filter(|(root, _)| *root == "global" || !is_alias(around, root));
+        let alias = root.and_then(|_| reference_alias(around, path));
         let (path, is_extern) = if root.is_some() { from_root(path) } else { (path, false) };
         let segments = path.split([':', '.']).filter(|segment| !segment.is_empty());
         let (segments, inner): (Vec<&str>, Vec<u32>) = segments.map(name_and_count).unzip();
@@ -129,6 +145,7 @@ impl<'i> Binder<'i> {
             inner,
             arity,
             certain,
+            alias,
         };
         if root.is_some() {
             let mut reading = self.in_namespace(around, "", &path);
@@ -219,7 +236,7 @@ impl<'i> Binder<'i> {
         for (at, segment) in path.segments.iter().enumerate() {
             let types: Vec<&Entry> = self
                 .visible_types_named(around, segment)
-                .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace)
+                .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace && is_behind(around, entry, path.alias))
                 .collect();
             if !types.is_empty() {
                 return Reading { types, used: at + 1 };
@@ -268,17 +285,14 @@ impl<'i> Binder<'i> {
             .iter()
             .find(|using| using.level == level && using.alias.as_deref() == Some(first))
         {
+            let alias = reference_alias(around, &using.target);
             let (target, arity) = crate::csharp::symbols::written_name(&using.target);
             let target = from_root(&target).0;
             let mut segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
             let own = segments.len();
             segments.extend(&path.segments[1..]);
-            let whole = Path {
-                inner: Vec::new(),
-                arity: if path.segments.len() == 1 { arity } else { path.arity },
-                certain: path.certain,
-                segments,
-            };
+            let last = if path.segments.len() == 1 { arity } else { path.arity };
+            let whole = Path::plain(segments, last, path.certain, alias);
             let reading = self.target(around, level, &whole);
             if !reading.types.is_empty() {
                 // The rest of the target after the found type names nested types; the rest of the path follows.
@@ -313,16 +327,7 @@ impl<'i> Binder<'i> {
             let mut segments: Vec<&str> = global.target.split('.').collect();
             let own = segments.len();
             segments.extend(&path.segments[1..]);
-            let reading = self.in_namespace(
-                around,
-                "",
-                &Path {
-                    inner: Vec::new(),
-                    segments,
-                    arity: path.arity,
-                    certain: path.certain,
-                },
-            );
+            let reading = self.in_namespace(around, "", &Path::plain(segments, path.arity, path.certain, None));
             if reading.used > own {
                 return Reading {
                     used: reading.used - own + 1,
@@ -352,18 +357,14 @@ impl<'i> Binder<'i> {
         let mut types: Vec<&Entry> = Vec::new();
         for using in around.usings.iter().filter(|using| using.level == level && using.alias.is_none()) {
             let (target, is_extern) = from_root(&using.target);
+            let alias = reference_alias(around, &using.target);
             if using.is_static {
                 if candidates.iter().all(|entry| entry.encloser.is_none()) {
                     continue;
                 }
                 let (target, arity) = crate::csharp::symbols::written_name(target);
                 let segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
-                let whole = Path {
-                    inner: Vec::new(),
-                    segments,
-                    arity,
-                    certain: true,
-                };
+                let whole = Path::plain(segments, arity, true, alias);
                 let reading = self.target(around, level, &whole);
                 let owners = self.walk_nested(
                     around,
@@ -387,7 +388,7 @@ impl<'i> Binder<'i> {
                     candidates
                         .iter()
                         .copied()
-                        .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace)
+                        .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace && is_behind(around, entry, alias))
                         .filter(|entry| !is_extern || !entry.is_compiled_by(around.project)),
                 );
             }
@@ -400,7 +401,7 @@ impl<'i> Binder<'i> {
                 .filter(|using| using.alias.is_none())
             {
                 let opened = |entry: &&Entry| match (&entry.encloser, global.is_static) {
-                    (None, false) => entry.namespace == global.target,
+                    (None, false) => entry.namespace == global.target && is_behind(around, entry, None),
                     (Some(outer), true) => global.types.iter().any(|owner| owner.symbol() == outer),
                     _ => false,
                 };

@@ -62,6 +62,9 @@ impl Entry {
 /// Global usings and other facts of one project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Globals {
+    /// Aliases of the references that have some, by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aliases: BTreeMap<String, Vec<String>>,
     /// Whether its code is checked for overflow outside of `checked` and `unchecked`.
     #[serde(default, rename = "checked", skip_serializing_if = "std::ops::Not::not")]
     pub is_checked: bool,

@@ -8,6 +8,7 @@ pub mod binder;
 pub mod chunk_signatures;
 pub mod declarations;
 pub mod dotnet;
+mod extern_aliases;
 pub mod flow;
 pub mod index;
 pub mod lookups;

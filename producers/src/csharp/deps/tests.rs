@@ -252,6 +252,46 @@ fn a_type_of_a_project_that_is_not_referenced_is_another_one() {
 }
 
 #[test]
+fn types_of_a_reference_with_aliases_are_behind_these() {
+    let of = |path: &str, usings: Vec<Using>, aliases: &str| {
+        let own = Syntax {
+            usings,
+            ..file(vec![reader(path)])
+        };
+        let files = [
+            ("A/r.cs", own),
+            ("L/t.cs", file(vec![decl("Lib", "T")])),
+            ("M/t.cs", file(vec![decl("Lib", "T"), decl("Lib", "Only")])),
+            ("O/t.cs", file(vec![decl("Lib", "Old")])),
+        ];
+        let facts = format!(r#"{{"references":["L/L.csproj","M/M.csproj","O/O.csproj"],"aliases":{aliases}}}"#);
+        let projects = [
+            ("A/A.csproj", facts.as_str()),
+            ("L/L.csproj", "{}"),
+            ("M/M.csproj", "{}"),
+            ("O/O.csproj", "{}"),
+        ];
+        deps(&World::new(&files, &projects), "N.Inner.Reader").structure
+    };
+    let aliases = r#"{"L/L.csproj":["One"],"O/O.csproj":["Two","global"]}"#;
+    assert_eq!(of("Lib.T", vec![], aliases), ["Lib.T@M"]);
+    assert_eq!(of("T", vec![using("Lib")], aliases), ["Lib.T@M"]);
+    assert_eq!(of("global::Lib.T", vec![], aliases), ["Lib.T@M"]);
+    assert_eq!(of("One::Lib.T", vec![], aliases), ["Lib.T@L"]);
+    assert_eq!(of("T", vec![using("One::Lib")], aliases), ["Lib.T@L"]);
+    let alias = Using {
+        alias: Some("X".into()),
+        ..using("One::Lib.T")
+    };
+    assert_eq!(of("X", vec![alias], aliases), ["Lib.T@L"]);
+    assert_eq!(of("One::Lib.Only", vec![], aliases), [""; 0]);
+    for path in ["Lib.Old", "Two::Lib.Old"] {
+        assert_eq!(of(path, vec![], aliases), ["Lib.Old"], "{path}");
+    }
+    assert_eq!(of("Lib.T", vec![], r#"{"L/L.csproj":["One"],"M/M.csproj":["Two"]}"#), [""; 0]);
+}
+
+#[test]
 fn the_own_project_comes_first() {
     let files = [
         ("A/r.cs", file(vec![reader("T"), decl("N", "T")])),

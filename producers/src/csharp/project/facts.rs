@@ -13,7 +13,7 @@ use super::report::{Report, Spot};
 use super::tree::Tree;
 use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Framework assumed for a project with an unknown framework.
 const NEWEST: &str = "net10.0";
@@ -29,12 +29,18 @@ pub struct Reference {
     /// Whether projects that reference this project do not get the reference too (`PrivateAssets`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
+    /// Names behind which code sees its types (`Aliases`); none if it sees them without a name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
 }
 
 /// The facts of one project, without its files. All lists are sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
+    /// Aliases of the directly referenced projects that have some, by path.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub aliases: BTreeMap<String, Vec<String>>,
     /// Assembly name.
     pub assembly: String,
     /// Whether code outside of `checked` and `unchecked` is checked for overflow (`CheckForOverflowUnderflow`).
@@ -164,6 +170,22 @@ pub fn evaluated(
     facts.tfms = tfms.into_iter().flatten().collect();
     facts.tfms.sort_by(|a, b| newest_first(a, b).then_with(|| a.cmp(b)));
     facts.references = found.references.iter().map(|reference| reference.path.clone()).collect();
+    facts.references.dedup();
+    facts.aliases = aliases_of_references(&found.references);
+    found
+}
+
+/// Returns the aliases of referenced projects, by path. A project that is also referenced without aliases has none.
+fn aliases_of_references(references: &[Reference]) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for reference in references {
+        let aliases = found.entry(reference.path.clone()).or_default();
+        match reference.aliases.as_slice() {
+            [] => aliases.push("global".to_owned()),
+            own => aliases.extend(own.iter().cloned()),
+        }
+    }
+    found.retain(|_, aliases| aliases.iter().any(|alias| alias != "global"));
     found
 }
 
@@ -263,6 +285,7 @@ fn facts(project: &str, evaluation: &Evaluation<'_>, items: &ItemLists, symbols:
     packages.sort();
     packages.dedup();
     Facts {
+        aliases: BTreeMap::new(),
         assembly: set("AssemblyName").unwrap_or_else(|| name.clone()),
         checked: properties.get("CheckForOverflowUnderflow").trim().eq_ignore_ascii_case("true"),
         compiles: evaluation.compiles,
@@ -345,9 +368,15 @@ fn project_references(project: &str, items: &ItemLists, report: &Report) -> Vec<
         .map(|item| Reference {
             path: item.text.clone(),
             private: has_compile(item, "privateassets"),
+            aliases: aliases(item),
         })
         .collect();
     found.into_iter().collect()
+}
+
+fn aliases(item: &Item) -> Vec<String> {
+    let names = item.get("aliases").split([',', ';']).map(str::trim);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// Returns the workspace folder for files of source generators, if the project sets one (`EmitCompilerGeneratedFiles`). The compiler compiles

@@ -60,6 +60,7 @@ pub fn resolve_packages(projects: &mut BTreeMap<&str, Evaluated>) {
     for (&path, project) in projects.iter_mut() {
         let found = project.package_references.iter().filter_map(|reference| {
             Some(Reference {
+                aliases: Vec::new(),
                 path: nearest_publisher(path, publishers.get(&reference.id)?)?.to_owned(),
                 private: reference.private,
             })
