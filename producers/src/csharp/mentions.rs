@@ -9,12 +9,14 @@
 //! - the type's own name.
 
 use super::code;
+use super::code::ast::{Expression, Literal, Statement};
+use super::code::integer_range::IntegerRange;
 use super::collection_builder::{CollectionBuilder, collection_builder};
 use super::complete::{self, Complete, Part, PlacedMember};
 use super::crefs;
 use super::defaults;
 use super::deps::flow::is_explicit_disposal;
-use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
+use super::model::{Member, MemberKind, NamePlace, NameUse, TypeKind};
 use super::priority::priority;
 use super::project_ownership::ancestors;
 use super::structure::{check_flags, flag};
@@ -81,6 +83,9 @@ pub struct Declared {
     /// Value of `[OverloadResolutionPriority]`; 0 without it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i32,
+    /// The range of the value of an `int` constant, as far as it does not depend on names.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub range: Option<IntegerRange>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -343,7 +348,18 @@ fn declared_member(placed: &PlacedMember) -> Option<Declared> {
         signature: member.signature.clone(),
         optional: defaults::count_defaults(&member.body),
         priority: priority(&member.attributes),
+        range: range_of_constant(member),
     })
+}
+
+/// Returns the range of the value of an `int` constant, as far as it does not depend on names.
+fn range_of_constant(member: &Member) -> Option<IntegerRange> {
+    let is_constant = member.kind == MemberKind::Constant && member.signature.contains("const int ");
+    match code::body(&member.body, false).as_slice() {
+        [Statement::Return(Expression::Literal(Literal::Default, _))] if is_constant => Some(IntegerRange::SByte),
+        [Statement::Return(value)] if is_constant => value.integer_range(),
+        _ => None,
+    }
 }
 
 fn is_extension(signature: &str) -> bool {
@@ -368,6 +384,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
         signature: whole.header.clone(),
         optional: whole.bodies.iter().map(|body| defaults::count_defaults(body)).max().unwrap_or(0),
         priority: 0,
+        range: None,
     })
 }
 

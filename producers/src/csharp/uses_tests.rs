@@ -451,3 +451,25 @@ return checked(a + b); } }";
         assert_eq!(places_of(&world, "U", "Count#op_CheckedAddition"), checked, "{facts:?}");
     }
 }
+
+#[test]
+fn the_value_of_a_constant_of_another_file_decides_between_overloads() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "namespace Lib; public static class Limits { public const int Small = 5, Large = 2 * 200; public const int Open = Small + 1; }
+public class One { public int OfByte; } public class Two { public int OfLong; }",
+        ),
+        (
+            "B.cs",
+            "using Lib; using static Lib.Limits; class U { One F(byte b) => null; Two F(long l) => null; void M() {
+int a = F(Limits.Small).OfByte;
+int b = F(Lib.Limits.Large).OfLong;
+int c = F(Small).OfByte;
+int d = F(Limits.Open).OfByte; } }",
+        ),
+    ]);
+    assert_eq!(places_of(&world, "U", "Lib.One#OfByte"), ["2:25 read", "4:18 read"]);
+    assert_eq!(places_of(&world, "U", "Lib.Two#OfLong"), ["3:29 read"]);
+    assert_eq!(places_of(&world, "U", "?#OfByte"), ["5:24 read"]);
+}

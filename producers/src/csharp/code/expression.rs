@@ -82,7 +82,9 @@ impl Cursor<'_> {
     }
 
     fn conditional(&mut self) -> Expression {
+        let start = self.at;
         let condition = self.operators(0);
+        let condition = self.folded(start, condition);
         if !self.is("?") {
             return condition;
         }

@@ -1,4 +1,4 @@
-//! Ranges of the values of `int` literals.
+//! Ranges of the values of `int` literals and constants.
 
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,17 @@ pub enum IntegerRange {
 }
 
 impl IntegerRange {
+    const ALL: [Self; 8] = [
+        Self::SByte,
+        Self::Byte,
+        Self::Short,
+        Self::UShort,
+        Self::Int,
+        Self::NegativeSByte,
+        Self::NegativeShort,
+        Self::NegativeInt,
+    ];
+
     /// Returns the range of a value.
     pub fn of_value(value: i64) -> Self {
         match value {
@@ -48,6 +59,17 @@ impl IntegerRange {
             value if value < 0 => Self::NegativeInt,
             _ => Self::Int,
         }
+    }
+
+    /// Returns the digit for the range in the flags of a constant.
+    pub fn digit(self) -> char {
+        let at = Self::ALL.iter().position(|range| *range == self);
+        at.and_then(|at| char::from_digit(at as u32, 10)).unwrap_or('0')
+    }
+
+    /// Returns the range of a digit.
+    pub fn from_digit(digit: char) -> Option<Self> {
+        Self::ALL.get(digit.to_digit(10)? as usize).copied()
     }
 
     /// Whether the value is negative.
@@ -90,6 +112,7 @@ mod tests {
         for value in values.filter(|value| i32::try_from(*value).is_ok()) {
             let range = IntegerRange::of_value(value);
             assert_eq!(range.is_negative(), value < 0, "{value}");
+            assert_eq!(IntegerRange::from_digit(range.digit()), Some(range));
             for (name, least, most) in bounds {
                 let holds = (least..=most).contains(&value);
                 assert_eq!(range.converts_to(&format!("~System.{name}")), holds, "{value} to {name}");

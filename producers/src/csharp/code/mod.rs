@@ -5,6 +5,7 @@
 
 pub mod ast;
 mod attributes;
+mod constants;
 mod cursor;
 mod expression;
 pub mod facts;

@@ -399,7 +399,7 @@ pub(super) fn integer_value(number: &str) -> Option<u64> {
 }
 
 /// Returns the type of a number: by its suffix, else the first of `int`, `uint`, `long` and `ulong` that can represent it.
-fn literal_number(text: &str) -> Literal {
+pub(super) fn literal_number(text: &str) -> Literal {
     let plain = text.replace('_', "").to_ascii_lowercase();
     let (digits, base) = split_base(&plain);
     if base == 10 {

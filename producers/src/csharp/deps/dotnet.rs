@@ -25,7 +25,7 @@ pub struct OutsideType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemberLine<'a> {
     /// `m` method, `o` operator, `x` extension method, `p` value; then `z`, `q` or `n` if only its type, its heirs or its project can access it; then
-    /// `s` if it is static, and for members of the workspace `f`, `k`, `v` or `e` (field, constant, event, member of an enum), `i` (member of an
+    /// `s` if it is static, and for members of the workspace `f`, `k`, `v` or `e` (field, constant, event, member of an enum; after `k` a digit for the range of an `int`), `i` (member of an
     /// interface) and `r` (declared by a positional parameter); after `xs`, `p` for a property of an extension block and `t` for a member that is
     /// named through the extended type.
     pub flags: &'a str,

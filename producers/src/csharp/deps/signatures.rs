@@ -225,9 +225,10 @@ fn member_line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &s
     };
     let flags = match letter {
         'i' | 'e' | 'p' => format!(
-            "p{seen_by}{}{}",
+            "p{seen_by}{}{}{}",
             declared.flags.replace(['i', 'e', 'p'], ""),
-            value_kind(letter, &declared.signature)
+            value_kind(letter, &declared.signature),
+            declared.range.map(|range| range.digit().to_string()).unwrap_or_default()
         ),
         'c' | 'h' | 'd' => "m".to_owned(),
         'o' => "os".to_owned(),

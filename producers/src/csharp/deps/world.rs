@@ -6,6 +6,7 @@ use super::lookups::Lookups;
 use super::modifiers::Modifiers;
 use super::resolve::predefined;
 use super::shape::Shape;
+use crate::csharp::code::integer_range::IntegerRange;
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -85,6 +86,12 @@ impl<'a> Candidate<'a> {
     /// Whether it is a constant of the workspace.
     pub fn is_constant(&self) -> bool {
         !self.outside && !self.is_method() && self.line.flags.contains('k')
+    }
+
+    /// Returns the range of the value of a constant of the type `int`.
+    pub fn range_of_constant(&self) -> Option<IntegerRange> {
+        let digits = self.line.flags.split_once('k').filter(|_| self.is_constant())?.1;
+        IntegerRange::from_digit(digits.chars().next()?)
     }
 
     /// Whether it is named through its type.

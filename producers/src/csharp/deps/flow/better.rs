@@ -2,7 +2,7 @@
 
 use super::Flow;
 use super::call::{Chosen, NOT_CALLABLE};
-use super::numbers::{is_narrowing, is_signed_over, numeric, range_of_literal};
+use super::numbers::{is_narrowing, is_signed_over, numeric};
 use crate::csharp::code::ast::{Argument, Passing};
 use crate::csharp::code::integer_range::IntegerRange;
 use crate::csharp::deps::shape::Shape;
@@ -50,12 +50,12 @@ impl<'a> Flow<'_, 'a> {
             None => receiver.filter(|shape| shape.is_known()),
             Some(at) => shapes.get(at)?.as_ref(),
         };
-        let literal = |at: usize| args.get(at.checked_sub(extended)?).and_then(|arg| range_of_literal(&arg.value));
+        let constant = |at: usize| args.get(at.checked_sub(extended)?).and_then(|arg| self.range_of(&arg.value));
         let (mut is_first, mut is_second, mut is_same) = (false, false, true);
         for (at, (own, others)) in own.iter().zip(&others).enumerate() {
             match given(at).map_or_else(
                 || self.known_same(own, others),
-                |given| self.better_fit(given, literal(at), own, others),
+                |given| self.better_fit(given, constant(at), own, others),
             ) {
                 Fit::Same => {}
                 Fit::First => is_first = true,
@@ -76,9 +76,9 @@ impl<'a> Flow<'_, 'a> {
         verdict.filter(|first| is_certain(if *first { one } else { other }))
     }
 
-    /// Compares the conversions of a value to two parameters (C# specification, Better conversion from expression). `literal`: the range of the value
-    /// if it is a literal of the type `int`.
-    fn better_fit(&self, given: &Shape, literal: Option<IntegerRange>, own: &Shape, others: &Shape) -> Fit {
+    /// Compares the conversions of a value to two parameters (C# specification, Better conversion from expression). `constant`: the range of the value
+    /// if it is a constant of the type `int`.
+    fn better_fit(&self, given: &Shape, constant: Option<IntegerRange>, own: &Shape, others: &Shape) -> Fit {
         if own == others {
             return Fit::Same;
         }
@@ -100,8 +100,8 @@ impl<'a> Flow<'_, 'a> {
         if *given == Shape::Null && !(self.takes_null(own) && self.takes_null(others)) {
             return Fit::Open;
         }
-        // Only constants convert to narrower numeric types, and only values of literals are known here.
-        let holds = |to: &Shape| literal.is_some_and(|range| to.key().is_some_and(|key| range.converts_to(key)));
+        // Only constants convert to narrower numeric types, and only values of `int` constants are known here.
+        let holds = |to: &Shape| constant.is_some_and(|range| to.key().is_some_and(|key| range.converts_to(key)));
         let is_open = |to: &Shape| is_narrowing(given, to) && !holds(to);
         if is_open(own.without_null()) || is_open(others.without_null()) {
             return Fit::Open;

@@ -3,7 +3,7 @@
 use super::deferred::is_deferred;
 use super::extensions::{is_undeclared, result_like, returns_vary};
 use super::numbers::numeric;
-use super::overload::{called_with, placed};
+use super::overload::placed;
 use super::parameters::takes;
 use super::rivals::Given;
 use super::{Flow, Local};
@@ -186,7 +186,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return on.clone();
         }
         // `unknown_call` binds the arguments below; their types are not known yet.
-        let call = called_with(name, args, &[], false);
+        let call = self.called_with(name, args, &[], false);
         match is_type && self.is_closed(on) {
             // Code cannot call an extension method on a type.
             true => {
@@ -254,7 +254,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             score,
             ..
         } = chosen;
-        let call = called_with(name, args, &shapes, extended.is_some());
+        let call = self.called_with(name, args, &shapes, extended.is_some());
         let decided = others.is_empty();
         for owner in &others {
             self.used(owner, text, name.word.place, false, Some(call.clone()));

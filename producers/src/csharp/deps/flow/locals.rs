@@ -1,6 +1,7 @@
 //! Locals in scope, by name: the time of a lookup does not depend on their number.
 
 use super::Local;
+use crate::csharp::code::integer_range::IntegerRange;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A local in scope.
@@ -9,6 +10,8 @@ struct Declared<'f> {
     name: &'f str,
     local: Local<'f>,
     is_constant: bool,
+    /// The range of the value of a constant of the type `int`.
+    range: Option<IntegerRange>,
 }
 
 /// The locals of all open scopes, outermost scope first.
@@ -36,15 +39,17 @@ impl<'f> Locals<'f> {
             name,
             local,
             is_constant: false,
+            range: None,
         });
     }
 
-    /// Declares a local that is a constant.
-    pub(super) fn push_constant(&mut self, (name, local): (&'f str, Local<'f>)) {
+    /// Declares a local that is a constant; `range`: that of its value if it has the type `int`.
+    pub(super) fn push_constant(&mut self, (name, local): (&'f str, Local<'f>), range: Option<IntegerRange>) {
         self.declare(Declared {
             name,
             local,
             is_constant: true,
+            range,
         });
     }
 
@@ -61,6 +66,11 @@ impl<'f> Locals<'f> {
     /// Whether the innermost local of a name is a constant.
     pub(super) fn is_constant(&self, name: &str) -> bool {
         self.innermost(name).is_some_and(|(_, declared)| declared.is_constant)
+    }
+
+    /// Returns the range of the value of the innermost local of a name, if it is a constant of the type `int`.
+    pub(super) fn range_of_constant(&self, name: &str) -> Option<IntegerRange> {
+        self.innermost(name).and_then(|(_, declared)| declared.range)
     }
 
     /// Leaves inner scopes: removes all locals but the first `len`.

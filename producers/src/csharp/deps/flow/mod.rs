@@ -166,10 +166,10 @@ pub struct Call {
     /// Type of each argument as far as it is known, as [`Shape`] writes it: `~System.Int32`; of a generic type of .NET perhaps only the key.
     /// [`TARGET_TYPED_NEW`] for `new(…)`, `""` for an unknown type. The receiver of an extension method is not among the arguments.
     pub arguments: Vec<String>,
-    /// Numbers, from 0, of the arguments that are literals: each has exactly its type here.
+    /// Numbers, from 0, of the arguments that are literals or `int` constants: each has exactly its type here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exact: Vec<usize>,
-    /// Literals of the type `int` with a value outside of 0 to 127: number of the argument, and range.
+    /// Constants of the type `int` with a value outside of 0 to 127: number of the argument, and range.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub integers: Vec<(usize, IntegerRange)>,
     /// How each argument is passed; empty if all are passed by value.

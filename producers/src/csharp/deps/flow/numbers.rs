@@ -1,10 +1,12 @@
 //! Numeric types, and the implicit conversions between them.
 
 use super::{Flow, Local};
-use crate::csharp::code::ast::{Expression, Link, Literal, Operator};
+use crate::csharp::code::ast::{Expression, Link, Literal, Name, Operator};
 use crate::csharp::code::integer_range::IntegerRange;
-use crate::csharp::deps::resolve::predefined;
+use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+use crate::csharp::mentions::Place;
 
 /// Whether a key is that of a numeric type, `char` included.
 pub(super) fn numeric(key: &str) -> bool {
@@ -146,21 +148,30 @@ pub(super) fn signed(sign: &str, shape: &Shape) -> Shape {
     }
 }
 
-/// Returns the range of an expression's value if it is a literal of the type `int`.
-pub(super) fn range_of_literal(value: &Expression) -> Option<IntegerRange> {
-    match value {
-        Expression::Literal(Literal::Integer(range), _) => Some(*range),
-        _ => None,
-    }
-}
-
 impl Flow<'_, '_> {
+    /// Returns the result of an operator of the language on numbers, each with the operands that make it up; `None` if a type is no number.
+    pub(super) fn arithmetic_of(&self, sign: &str, [left, right]: [(&Shape, &[Expression]); 2]) -> Option<Shape> {
+        // Only beside a `uint` does it matter whether an operand is a constant.
+        let is_uint = |shape: &Shape| *shape.without_null() == predefined("uint");
+        let has_uint = is_uint(left.0) || is_uint(right.0);
+        let constancy = |operands: &[Expression]| match has_uint {
+            true => self.constancy(operands),
+            false => Constancy::Open,
+        };
+        arithmetic(sign, [left, right].map(|(shape, operands)| (shape, constancy(operands))))
+    }
+
     /// Returns what is known of operands that other operators join, as a constant.
-    pub(super) fn constancy(&self, operands: &[Expression]) -> Constancy {
+    fn constancy(&self, operands: &[Expression]) -> Constancy {
+        let range = match operands {
+            [only] => self.range_of(only),
+            _ => None,
+        };
         match operands {
             // It does not convert to `uint`.
-            [Expression::Literal(Literal::Integer(range), _)] if range.is_negative() => Constancy::Variable,
-            [Expression::Literal(Literal::Integer(_) | Literal::Long, _)] => Constancy::NotNegative,
+            _ if range.is_some_and(IntegerRange::is_negative) => Constancy::Variable,
+            _ if range.is_some() => Constancy::NotNegative,
+            [Expression::Literal(Literal::Long, _)] => Constancy::NotNegative,
             all if all.iter().any(|operand| self.is_variable(operand)) => Constancy::Variable,
             _ => Constancy::Open,
         }
@@ -183,18 +194,56 @@ impl Flow<'_, '_> {
         })
     }
 
-    /// Whether a number of one numeric type certainly does not convert to another implicitly: as no constant, or as a literal of a wrong type.
+    /// Whether a number of one numeric type certainly does not convert to another implicitly: as no constant, or as a constant of a wrong value.
     pub(super) fn narrows(&self, value: &Expression, from: &Shape, to: &Shape) -> bool {
         let (from, to) = (from.without_null(), to.without_null());
         if !is_narrowing(from, to) {
             return false;
         }
         let is_of = |shape: &Shape, name: &str| predefined(name) == *shape;
-        let converts_constant = match value {
-            Expression::Literal(Literal::Integer(range), _) => to.key().is_some_and(|key| range.converts_to(key)),
-            _ => is_of(from, "long") && is_of(to, "ulong"),
+        let range = self.range_of(value);
+        let converts_constant = match range {
+            Some(range) => to.key().is_some_and(|key| range.converts_to(key)),
+            None => is_of(from, "long") && is_of(to, "ulong"),
         };
-        self.is_variable(value) || matches!(value, Expression::Literal(..)) && !converts_constant
+        let is_known = range.is_some() || matches!(value, Expression::Literal(..));
+        self.is_variable(value) || is_known && !converts_constant
+    }
+
+    /// Returns the range of the value of a constant of the type `int`.
+    pub(super) fn range_of(&self, value: &Expression) -> Option<IntegerRange> {
+        let members = match value {
+            Expression::Name(name) if self.find_local(&name.word.text).is_some() => {
+                return self.locals.range_of_constant(&name.word.text);
+            }
+            Expression::Name(name) => {
+                let around = self.around.iter().chain(&self.statics);
+                around.map(|own| self.seen(own, &name.word.text)).find(|found| !found.is_empty())?
+            }
+            Expression::Unary(sign, inner) if matches!(sign.text.as_str(), "checked" | "unchecked") => return self.range_of(inner),
+            Expression::Chain(inner, links) if links.is_empty() => return self.range_of(inner),
+            value => match value.member_path() {
+                Some(path) => self.members_of_type(&path)?,
+                None => return value.integer_range(),
+            },
+        };
+        members.first()?.range_of_constant()
+    }
+
+    /// Returns the members of a type that the names before the last one mean; `None` if they may mean a value.
+    fn members_of_type(&self, path: &[&Name]) -> Option<Vec<Candidate<'_>>> {
+        let (member, names) = path.split_last()?;
+        let names: Vec<Name> = names.iter().map(|name| (*name).clone()).collect();
+        let (first, last) = (&names.first()?.word.text, names.last()?);
+        let Meaning::Type(key, 0) = self.resolver.meaning(&names, last.args.len() as u32, Place::Body) else {
+            return None;
+        };
+        // A value may have the name of its type.
+        let is_other = |one: &Candidate<'_>| one.is_method() || one.result().key() != Some(&key);
+        let around = self.around.iter().map(|own| self.seen(own, first));
+        let value = around.into_iter().find(|found| !found.is_empty()).unwrap_or_default();
+        let is_value = self.find_local(first).is_some() || value.iter().any(is_other);
+        (!is_value).then(|| self.seen(&Shape::of_key(&key), &member.word.text))
     }
 
     /// Whether an expression is certainly no constant, and converts only to types to which the type inferred for it converts.

@@ -1,7 +1,6 @@
 //! Creation of objects, with their initializers, and of arrays.
 
 use super::call::NOT_CALLABLE;
-use super::overload::called_with;
 use super::parameters::takes;
 use super::rivals::Given;
 use super::{CONSTRUCTOR, Flow, NOWHERE, UseKind};
@@ -35,13 +34,13 @@ impl<'f> Flow<'f, '_> {
             None => place,
         };
         if kind.is_none() && !shape.is_known() {
-            self.record_possible(CONSTRUCTOR, place, Some(called_with(&Name::default(), args, &[], false)));
+            self.record_possible(CONSTRUCTOR, place, Some(self.called_with(&Name::default(), args, &[], false)));
         }
         if let Some(TypeRef::Named(segments)) = kind.filter(|_| shape == Shape::Unknown)
             && let Some(last) = segments.last()
         {
             for key in self.resolver.ambiguous_types(last) {
-                let call = called_with(&Name::default(), args, &[], false);
+                let call = self.called_with(&Name::default(), args, &[], false);
                 self.used(&Shape::of_key(&key), CONSTRUCTOR, last.word.place, false, Some(call));
             }
         }
@@ -72,7 +71,7 @@ impl<'f> Flow<'f, '_> {
         }
         let shapes = self.shapes(args);
         self.prefer_by_priority(&mut found, None, &[], args, &shapes);
-        let call = called_with(&Name::default(), args, &shapes, false);
+        let call = self.called_with(&Name::default(), args, &shapes, false);
         self.used(shape, CONSTRUCTOR, place, true, Some(call));
         if let Some(chosen) = self.choose(found.clone(), None, &[], args, &shapes) {
             let given = Given {

@@ -135,8 +135,8 @@ impl<'f> Flow<'f, '_> {
             },
             (_, None) => {
                 let (own, first) = known;
-                let numbers = || arithmetic(&sign.text, [(left, self.constancy(all[0])), (right, self.constancy(all[1]))]);
-                let result = numbers().or_else(|| self.enum_arithmetic(&sign.text, left, right));
+                let result = self.arithmetic_of(&sign.text, [(left, all[0]), (right, all[1])]);
+                let result = result.or_else(|| self.enum_arithmetic(&sign.text, left, right));
                 if let Some(result) = result.or_else(|| self.outside_operator(&sign.text, left, right)) {
                     return result;
                 }

@@ -1,11 +1,11 @@
 //! Rules that exclude or prefer candidates of a call, and the facts about a call for readers that know all overloads of a name.
 
 use super::call::{Chosen, NOT_CALLABLE};
-use super::numbers::range_of_literal;
 use super::{Call, Flow, TARGET_TYPED_NEW};
 use crate::csharp::code::ast::{Argument, Expression, Name, Passing};
 use crate::csharp::code::integer_range::IntegerRange;
 use crate::csharp::deps::modifiers::Modifiers;
+use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -178,6 +178,36 @@ impl<'f, 'a> Flow<'f, 'a> {
         distance.unwrap_or(if is_closed { outermost + 1 } else { outermost })
     }
 
+    /// Returns the facts about a call by which a reader selects its overload.
+    pub(super) fn called_with(&self, name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
+        let is_made = |at: usize| matches!(&args[at].value, Expression::New(None, ..));
+        let known = |at: usize| match is_made(at) {
+            true => TARGET_TYPED_NEW.to_owned(),
+            false => shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type),
+        };
+        // A named argument before a positional one is in its own position.
+        let named = args.iter().rposition(|arg| arg.name.is_none()).map_or(0, |last| last + 1);
+        let ranges: Vec<(usize, IntegerRange)> = (0..args.len())
+            .filter(|at| shapes.get(*at).is_some_and(|shape| *shape == Some(predefined("int"))))
+            .filter_map(|at| Some((at, self.range_of(&args[at].value)?)))
+            .collect();
+        let is_ranged = |at: &usize| ranges.iter().any(|(ranged, _)| ranged == at);
+        let is_constant = |at: &usize| (matches!(args[*at].value, Expression::Literal(..)) || is_ranged(at)) && !known(*at).is_empty();
+        let integers = ranges.iter().filter(|(_, range)| *range != IntegerRange::SByte);
+        let passed: Vec<Passing> = args.iter().map(|arg| arg.passing).collect();
+        let is_passed = passed.iter().any(|passing| *passing != Passing::Value);
+        Call {
+            arguments: (0..args.len()).map(known).collect(),
+            passed: if is_passed { passed } else { Vec::new() },
+            exact: (0..args.len()).filter(is_constant).collect(),
+            integers: integers.copied().collect(),
+            names: args[named..].iter().filter_map(|arg| arg.name.clone()).collect(),
+            types: name.args.len(),
+            extension,
+            result: String::new(),
+        }
+    }
+
     /// Returns the other types that declare a candidate to which the call may bind as well as to the chosen one.
     pub(super) fn others(
         &self,
@@ -249,38 +279,12 @@ pub(super) fn placed(args: &[Argument], names: &[&str]) -> Option<Vec<Option<usi
 }
 
 impl Call {
-    /// Returns the range of an argument that is a literal; it says something only about a literal of the type `int`.
+    /// Returns the range of an argument that is a constant; it says something only about a constant of the type `int`.
     pub fn range_of(&self, at: usize) -> Option<IntegerRange> {
         let written = self.integers.iter().find(|(number, _)| *number == at);
         self.exact
             .contains(&at)
             .then(|| written.map_or(IntegerRange::SByte, |(_, range)| *range))
-    }
-}
-
-/// Returns the facts about a call by which a reader selects its overload.
-pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
-    let is_made = |at: usize| matches!(&args[at].value, Expression::New(None, ..));
-    let known = |at: usize| match is_made(at) {
-        true => TARGET_TYPED_NEW.to_owned(),
-        false => shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type),
-    };
-    // A named argument before a positional one is in its own position.
-    let named = args.iter().rposition(|arg| arg.name.is_none()).map_or(0, |last| last + 1);
-    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
-    let range = |at: usize| range_of_literal(&args[at].value).map(|range| (at, range));
-    let integers = (0..args.len()).filter_map(range).filter(|(_, range)| *range != IntegerRange::SByte);
-    let passed: Vec<Passing> = args.iter().map(|arg| arg.passing).collect();
-    let is_passed = passed.iter().any(|passing| *passing != Passing::Value);
-    Call {
-        arguments: (0..args.len()).map(known).collect(),
-        passed: if is_passed { passed } else { Vec::new() },
-        exact: (0..args.len()).filter(is_literal).collect(),
-        integers: integers.collect(),
-        names: args[named..].iter().filter_map(|arg| arg.name.clone()).collect(),
-        types: name.args.len(),
-        extension,
-        result: String::new(),
     }
 }
 

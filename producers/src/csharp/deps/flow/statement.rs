@@ -2,7 +2,7 @@
 
 use super::{Flow, Local};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Parameter, Statement, TypeRef, Word};
-use crate::csharp::deps::resolve::TypeParameter;
+use crate::csharp::deps::resolve::{TypeParameter, predefined};
 use crate::csharp::deps::shape::Shape;
 
 impl<'f> Flow<'f, '_> {
@@ -162,7 +162,11 @@ impl<'f> Flow<'f, '_> {
                 (None, None) => self.result.clone(),
             };
             match is_const {
-                true => self.locals.push_constant((name, Local::Value(shape))),
+                true => {
+                    let range = value.as_ref().filter(|_| shape == predefined("int"));
+                    let range = range.and_then(|value| self.range_of(value));
+                    self.locals.push_constant((name, Local::Value(shape)), range);
+                }
                 false => self.locals.push((name, Local::Value(shape))),
             }
         }
