@@ -67,7 +67,7 @@ pub struct Mentions {
 pub struct Declared {
     /// Index into [`Mentions::parts`].
     pub part: u32,
-    /// Simple name, `this[]`, `.ctor`.
+    /// Simple name, `this[]`, `.ctor`; of an explicit implementation that `using` calls also its interface.
     pub name: String,
     /// `m` method, `x` extension method, `c` constructor, `i` indexer, `p` other member with a value, `e` enum member, `h` constructor in a type's
     /// header, `d` signature of a delegate; followed by `s` if static.

@@ -167,11 +167,11 @@ impl Flow<'_, '_> {
             [only] => self.range_of(only),
             _ => None,
         };
+        let is_long = matches!(operands, [Expression::Literal(Literal::Long, _)]);
         match operands {
             // It does not convert to `uint`.
             _ if range.is_some_and(IntegerRange::is_negative) => Constancy::Variable,
-            _ if range.is_some() => Constancy::NotNegative,
-            [Expression::Literal(Literal::Long, _)] => Constancy::NotNegative,
+            _ if range.is_some() || is_long => Constancy::NotNegative,
             all if all.iter().any(|operand| self.is_variable(operand)) => Constancy::Variable,
             _ => Constancy::Open,
         }
