@@ -116,9 +116,8 @@ impl Agents {
         }
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.iter().all(|other| other.id != id) {
-            let text_of = |turn: &Turn| turn.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n");
             let (system, user): (Vec<&Turn>, Vec<&Turn>) = turns.iter().partition(|turn| turn.role == super::Role::System);
-            let all = |turns: Vec<&Turn>| turns.into_iter().map(text_of).collect::<Vec<_>>().join("\n\n");
+            let all = |turns: Vec<&Turn>| turns.into_iter().map(Turn::text).collect::<Vec<_>>().join("\n\n");
             waiting.push(Waiting {
                 id,
                 label: question.about.label.to_owned(),

@@ -116,11 +116,11 @@ pub fn size_of_question(
         "{}\n{}\n{}",
         Value::Object(model.clone()),
         Value::Object(settings.clone()),
-        turn_text(system)
+        system.text()
     );
     QuestionSize {
         rules: Digest::of(rules.as_bytes()).to_string(),
-        tokens: ask.count(model, &turn_text(user)).tokens,
+        tokens: ask.count(model, &user.text()).tokens,
         answer_tokens,
         most_answer_tokens: room("max_tokens"),
         most_context_tokens: room("context_tokens"),
@@ -195,7 +195,7 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
         text: RULES.to_owned(),
         stable: true,
     });
-    let texts: Vec<String> = group.iter().map(|(_, handed)| turn_text(&handed.turns[1])).collect();
+    let texts: Vec<String> = group.iter().map(|(_, handed)| handed.turns[1].text()).collect();
     let mut data = Vec::new();
     let mut instructions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (number, text) in (1_usize..).zip(&texts) {
@@ -230,10 +230,6 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
 fn split_instruction(text: &str) -> (&str, &str) {
     let parts = text.trim_end().rsplit_once("\n\n");
     parts.filter(|(_, last)| !last.contains("```")).unwrap_or((text.trim_end(), ""))
-}
-
-fn turn_text(turn: &Turn) -> String {
-    turn.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Returns the name of a question, from its label: the type without its namespace, and its member.
@@ -428,12 +424,12 @@ mod tests {
         let expected = format!(
             "# QUESTION 1: A\n\n{data}\n\n# QUESTION 2: T+In#M(int)\n\nx\n\n{data}\n\n# QUESTION 3: C\n\nc\n\n# TO 1, 3\n\nPatch it."
         );
-        assert_eq!(turn_text(&joint_conversation(&group)[1]), expected);
+        assert_eq!(joint_conversation(&group)[1].text(), expected);
         let used = "Used types:\n```\n// D: Is used.\nclass D\n```";
         let all = ["a", "b"].map(|text| handed(LABELS[0], &format!("{text}\n\n{used}\n\nPatch it.")));
         let group: Vec<(usize, &JointQuestion)> = all.iter().enumerate().collect();
         let expected = format!("{used}\n\n# QUESTION 1: A\n\na\n\n# QUESTION 2: A\n\nb\n\n# TO 1, 2\n\nPatch it.");
-        assert_eq!(turn_text(&joint_conversation(&group)[1]), expected, "used types");
+        assert_eq!(joint_conversation(&group)[1].text(), expected, "used types");
     }
 
     #[test]

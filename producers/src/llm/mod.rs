@@ -161,6 +161,14 @@ pub struct Turn {
     pub parts: Vec<TurnPart>,
 }
 
+impl Turn {
+    /// Returns the whole text: its parts are paragraphs.
+    pub fn text(&self) -> String {
+        let parts = self.parts.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty());
+        parts.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
 /// Speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

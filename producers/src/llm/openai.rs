@@ -73,8 +73,7 @@ fn message(turn: &Turn) -> Value {
         Role::User => "user",
         Role::Assistant => "assistant",
     };
-    let text: String = turn.parts.iter().map(|part| part.text.as_str()).collect();
-    json!({"role": role, "content": text})
+    json!({"role": role, "content": turn.text()})
 }
 
 /// Reads one event of a stream; returns `false` at the end of the answer.

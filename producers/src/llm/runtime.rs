@@ -546,7 +546,7 @@ impl PreparedQuestion<'_> {
 fn as_text(question: &Question<'_>) -> String {
     let is_talk = question.turns.iter().any(|turn| turn.role == Role::Assistant);
     let turns = question.turns.iter().map(|turn| {
-        let text: String = turn.parts.iter().map(|part| part.text.as_str()).collect();
+        let text = turn.text();
         match turn.role {
             _ if !is_talk => text,
             Role::System => format!("[system]\n{text}"),

@@ -66,7 +66,7 @@ impl Provider {
             ),
             "GET /v1/messages/batches/b-1" => json(value!({"processing_status": if ended { "ended" } else { "in_progress" }}).to_string()),
             "GET /v1/files/out-1/content" => json(self.rows(|request| {
-                let words = request["body"]["messages"][1]["content"].as_str().expect("words");
+                let words = request["body"]["messages"][1]["content"].as_str().expect("words").replace("\n\n", "");
                 let body = value!({"choices": [{"message": {"content": words}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 40, "completion_tokens": 10}});
                 let (status, body) = if words.contains("bad") { (400, value!({"error": {"message": "odd words"}})) } else { (200, body) };
                 value!({"custom_id": request["custom_id"], "response": {"status_code": status, "body": body}})

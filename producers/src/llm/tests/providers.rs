@@ -183,7 +183,7 @@ fn openai_streams_and_counts() {
     assert!(seen[0].headers.to_lowercase().contains(&format!("authorization: bearer {KEY}\n")));
     let expected = value!({
         "model": "m", "max_tokens": 100, "stream": true, "stream_options": {"include_usage": true},
-        "messages": [{"role": "system", "content": "Be brief. Be right."}, {"role": "user", "content": "Code: What is it?"}],
+        "messages": [{"role": "system", "content": "Be brief. \n\nBe right."}, {"role": "user", "content": "Code: \n\nWhat is it?"}],
     });
     assert_eq!(body(&seen[0]), expected);
 }

@@ -104,7 +104,7 @@ fn program(script: &str) -> Asking {
 fn a_program_reads_the_question_and_prints_the_answer() {
     let asking = program("cat; pwd >&2; touch here");
     let answer = asking.ask().expect("an answer");
-    assert_eq!(answer.text, "Be brief. Be right.\n\nCode: What is it?");
+    assert_eq!(answer.text, "Be brief. \n\nBe right.\n\nCode: \n\nWhat is it?");
     assert!(answer.spent.estimated && answer.spent.model == "sh");
     assert!(asking.root().join("here").exists(), "it runs in the workspace");
     // A program that does not read its input, with a small question.
