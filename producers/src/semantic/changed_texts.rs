@@ -69,6 +69,8 @@ pub(super) struct TextDifference {
     pub(super) key: String,
     /// Its changed lines.
     pub(super) lines: String,
+    /// Whether it is a text of a dependency that had none before.
+    pub(super) is_of_new_dependency: bool,
 }
 
 impl ChangedTexts {
@@ -143,6 +145,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
             kind,
             key: key.to_owned(),
             lines: super::prompt_slots::cut_to_bytes(lines, LONGEST),
+            is_of_new_dependency: !kind.is_own() && old.is_none(),
         };
         if bytes == old_text.len() + new_text.len() && old.is_some() && new.is_some() && bytes > LONGEST {
             changes.diffs.push(difference("everything is different"));

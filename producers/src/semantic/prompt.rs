@@ -62,10 +62,14 @@ impl Material<'_> {
                 corrected.join(", ")
             ));
         }
-        let diff: Vec<String> = changes
+        let shown: Vec<&TextDifference> = changes
             .diffs
             .iter()
             .filter(|diff| is_worth_showing(diff, changes, &previous))
+            .collect();
+        let mut diff: Vec<String> = shown
+            .iter()
+            .filter(|diff| !diff.is_of_new_dependency)
             .map(|diff| {
                 let is_new = diff.kind.is_own() && changes.new_types.contains(&diff.key);
                 fence_data(
@@ -75,6 +79,7 @@ impl Material<'_> {
                 )
             })
             .collect();
+        diff.extend(self.new_dependencies(&shown));
         let members: Vec<String> = changes
             .members
             .iter()
@@ -87,6 +92,17 @@ impl Material<'_> {
         };
         values.extend([("previous", previous), ("diff", diff.join("\n\n")), ("changed_members", members)]);
         self.turns(TemplatePart::Patch, values)
+    }
+
+    /// Describes the dependencies that are new in these differences, as a whole answer describes those that it has.
+    fn new_dependencies(&self, shown: &[&TextDifference]) -> Option<String> {
+        let new = |slot: &&Slot| {
+            let is_shown = |diff: &&TextDifference| diff.is_of_new_dependency && diff.kind == slot.kind && diff.key == slot.key;
+            slot.kind.is_own() || shown.iter().any(is_shown)
+        };
+        let slots: Vec<Slot> = self.slots.iter().filter(new).cloned().collect();
+        used_types::describe_used_types(&slots, |key| self.short_name(key))
+            .map(|text| fence_data(llm::shared_types::TITLE, self.language(), &text))
     }
 
     /// Returns the types that a patch covers. In a group, these are the types whose own texts changed, and those that name a change and have a claim
