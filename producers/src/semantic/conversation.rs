@@ -2,6 +2,7 @@
 
 use super::answer::{self, ParsedSections, Sections, Summaries};
 use super::answer_plan::{self, AnswerPlan, Base};
+use super::carried_answers::Carry;
 use super::changed_texts::ChangedTexts;
 use super::churn_guard;
 use super::context_sizes::{LearntContextSizes, ModelContextSize};
@@ -417,9 +418,15 @@ impl<'a> ModelConversation<'a> {
         })
     }
 
-    /// Replaces a patch by a whole new answer if that is cheaper.
-    pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: AnswerPlan) -> AnswerPlan {
+    /// Replaces a patch by the earlier answer if it could change nothing, and by a whole new answer if that is cheaper.
+    pub(super) fn cheapest(&self, material: &Material<'_>, base: Option<&Base>, way: AnswerPlan) -> AnswerPlan {
         match (way, base) {
+            (AnswerPlan::Patch(changes, _), Some(base))
+                if self.parameters.carry != Carry::Never && material.is_only_removal(&base.summaries, &changes) =>
+            {
+                let what = answer_plan::join_names(changes.members.iter().map(String::as_str));
+                AnswerPlan::Carried(format!("no sentence rests on the change: {what}"))
+            }
             (AnswerPlan::Patch(changes, _), Some(base)) if self.is_dearer(material, base, &changes) => {
                 AnswerPlan::Full("a patch would be dearer than a new answer".to_owned(), Some(changes))
             }

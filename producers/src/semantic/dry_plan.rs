@@ -40,7 +40,7 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
     let mut base = case.base(inputs);
     let (way, _) = case.plan_answer(inputs, base.as_mut())?;
     let conversation = ModelConversation::new(inputs, ask, rooms, parameters, template);
-    let way = conversation.by_price(&material, base.as_ref(), way);
+    let way = conversation.cheapest(&material, base.as_ref(), way);
     let mut types = heads.len();
     let (mode, why, questions, guess) = match way {
         // If inputs must be built first, the earlier answer may be invalid afterwards: plan the more expensive case.

@@ -43,7 +43,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextS
     let mut base = case.base(inputs);
     let (way, prompt) = case.plan_answer(inputs, base.as_mut())?;
     let mut conversation = ModelConversation::new(inputs, ask, rooms, parameters, template);
-    let mut made = match conversation.by_price(&case.material(), base.as_ref(), way) {
+    let mut made = match conversation.cheapest(&case.material(), base.as_ref(), way) {
         AnswerPlan::Unchanged(why) => AnswerInProgress::free("unchanged", why, base.as_ref()),
         AnswerPlan::Carried(why) => AnswerInProgress::free("carried", why, base.as_ref()),
         AnswerPlan::Full(why, None) => conversation.full(heads, slots, why)?,

@@ -94,6 +94,29 @@ impl Material<'_> {
         self.turns(TemplatePart::Patch, values)
     }
 
+    /// Whether a patch would show no claim, and no code but that members were removed: no answer could differ from the earlier one.
+    pub(super) fn is_only_removal(&self, old: &Summaries, changes: &ChangedTexts) -> bool {
+        let unshown = self.unshown(old, changes);
+        let is_hidden = |(key, name, text): (&String, &String, &String)| {
+            let hidden = unshown.get(&(key.clone(), name.clone()));
+            splice::claims(text)
+                .iter()
+                .all(|claim| hidden.is_some_and(|hidden| hidden.contains(*claim)))
+        };
+        let removes = |diff: &TextDifference| match diff.kind {
+            SlotKind::Code => diff
+                .lines
+                .lines()
+                .all(|line| line.starts_with("@@") && line.ends_with(" (removed)")),
+            _ => diff.lines.lines().all(|line| line == "@@" || line.starts_with('-')),
+        };
+        let mut sections = old
+            .iter()
+            .flat_map(|(key, sections)| sections.iter().map(move |(name, text)| (key, name, text)));
+        let mut shown = changes.diffs.iter().filter(|diff| is_worth_showing(diff, changes, ""));
+        changes.own && changes.new_types.is_empty() && shown.all(removes) && sections.all(is_hidden)
+    }
+
     /// Describes the dependencies that are new in these differences, as a whole answer describes those that it has.
     fn new_dependencies(&self, shown: &[&TextDifference]) -> Option<String> {
         let new = |slot: &&Slot| {
