@@ -155,7 +155,9 @@ def answers(prompt: str) -> str:
     parts = re.split(r"^# QUESTION (\d+: .*)\n", prompt, flags=re.MULTILINE)
     if len(parts) < 3:
         return answer(prompt)
-    return "\n".join(f"# ANSWER {title}\n{answer(question)}" for title, question in zip(parts[1::2], parts[2::2]))
+    # A heading names the subject of a patch.
+    named = lambda title, question: re.sub(r"^Earlier answer(?=[:,])", f"Earlier answer about {title.split(': ')[1]}", question, count=1, flags=re.MULTILINE)
+    return "\n".join(f"# ANSWER {title}\n{answer(named(title, question))}" for title, question in zip(parts[1::2], parts[2::2]))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "each test target uses its own part of the desk")]
 mod desk;
 
-use desk::samples::error;
+use desk::samples::{edited, error};
 use desk::{Asked, Desk, whole};
 
 const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//types/N.C:semantic"];
@@ -37,7 +37,7 @@ fn questions(asked: &Asked) -> Vec<(String, Asked)> {
             let (title, user) = block.split_once('\n').expect("a title");
             let one = Asked {
                 user: user.to_owned(),
-                whole: format!("{}\n\n{user}", asked.system),
+                whole: format!("{}\n\n# QUESTION {title}\n{user}", asked.system),
                 ..asked.clone()
             };
             (title.to_owned(), one)
@@ -190,4 +190,65 @@ fn a_build_that_is_stopped_in_a_question_for_many_files_what_was_answered() {
     assert_eq!(asked.iter().filter(|asked| questions(asked).len() == 2).count(), 1);
     desk.answers(|asked| Ok(whole(asked)));
     assert_eq!(desk.build(ALL).asked.len(), 1, "only what had not come is asked for again");
+}
+
+/// Two types, of which the second uses the first, with numbers that an edit changes and members besides.
+fn put_tool_and_user(desk: &Desk, value: u32, more: &str) {
+    desk.put(
+        "src/A.cs",
+        &edited(&code("A", value), "public int Get()", &format!("{more}public int Get()")),
+    );
+    desk.put(
+        "src/B.cs",
+        &edited(&code("B", value), "public int Get()", "private A _a;\n    public int Get()"),
+    );
+}
+
+#[test]
+fn a_reader_is_asked_about_with_what_it_reads() {
+    let desk = Desk::new("params.together = 8", &[]);
+    put_tool_and_user(&desk, 1, "");
+    desk.answers(|asked| Ok(all_of(asked, whole)));
+    assert_eq!(desk.build(ALL).asked.len(), 2, "the reader's first question shows the other's role");
+    put_tool_and_user(&desk, 2, "");
+    desk.answers(|asked| Ok(all_of(asked, limits)));
+    let built = desk.build(ALL);
+    assert_eq!((built.failures(), built.asked.len()), (vec![], 1));
+    assert_eq!(questions(&built.asked[0]).len(), 2, "{}", built.asked[0].user);
+    assert!(LABELS[..2].iter().all(|label| desk.note(label, "mode") == "patch"));
+    assert!(
+        desk.text(LABELS[1]).0.contains("another number of N.B"),
+        "{}",
+        desk.text(LABELS[1]).0
+    );
+    assert_paid(&desk, 3);
+    assert_eq!(desk.build(ALL).asked.len(), 0, "nothing is left to do");
+}
+
+#[test]
+fn a_reader_of_a_changed_role_is_asked_about_again() {
+    let desk = Desk::new("params.together = 8", &[]);
+    put_tool_and_user(&desk, 1, "");
+    desk.answers(|asked| Ok(all_of(asked, whole)));
+    desk.build(ALL);
+    let more: String = (0..15).map(|n| format!("public int More{n}() {{ return {n}; }}\n    ")).collect();
+    put_tool_and_user(&desk, 2, &more);
+    desk.answers(|asked| {
+        Ok(all_of(asked, |one| match one.types()[0].as_str() {
+            "N.A" => "ROLE:\n- Does more [More1].\n".to_owned(),
+            _ => limits(one),
+        }))
+    });
+    let built = desk.build(ALL);
+    assert!(built.failures().is_empty());
+    assert!(desk.text(LABELS[0]).0.contains("Does more [More1]"), "{}", desk.text(LABELS[0]).0);
+    let about_reader = built.asked.iter().filter(|asked| asked.types().contains(&"N.B".to_owned()));
+    assert_eq!((built.asked.len(), about_reader.count()), (2, 2));
+    assert!(
+        desk.text(LABELS[1]).0.contains("another number of N.B"),
+        "{}",
+        desk.text(LABELS[1]).0
+    );
+    assert_paid(&desk, 4);
+    assert_eq!(desk.build(ALL).asked.len(), 0, "nothing is left to do");
 }

@@ -20,6 +20,9 @@ const MOST_TOKENS: u64 = 12_000;
 const RULES: &str = "\
 Under \"# QUESTION n: name\" is a question, under \"# TO n, m\" what is wanted of which. Answer each alone, in order, after \"# ANSWER n: name\".";
 
+/// First words of a patch, before ` about` and the name of its subject.
+pub(crate) const EARLIER: &str = "Earlier answer";
+
 /// A question as submitted to its group.
 struct JointQuestion {
     turns: [Turn; 2],
@@ -198,9 +201,9 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     let texts: Vec<String> = group.iter().map(|(_, handed)| handed.turns[1].text()).collect();
     let mut data = Vec::new();
     let mut instructions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for (number, text) in (1_usize..).zip(&texts) {
+    for (number, ((_, handed), text)) in (1_usize..).zip(group.iter().zip(&texts)) {
         let (question, instruction) = split_instruction(text);
-        data.push(question.to_owned());
+        data.push(without_name(question, &handed.label));
         instructions.entry(instruction).or_default().push(number.to_string());
     }
     let shared = share_used_types(&mut data);
@@ -230,6 +233,17 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
 fn split_instruction(text: &str) -> (&str, &str) {
     let parts = text.trim_end().rsplit_once("\n\n");
     parts.filter(|(_, last)| !last.contains("```")).unwrap_or((text.trim_end(), ""))
+}
+
+/// Returns a question without the name of its subject, which its heading has.
+fn without_name(question: &str, label: &str) -> String {
+    let package = label.rsplit_once(':').map_or(label, |(package, _)| package);
+    let named = question.strip_prefix(EARLIER).and_then(|rest| rest.strip_prefix(" about "));
+    let rest = package
+        .rsplit_once('/')
+        .and_then(|(_, name)| named?.strip_prefix(name))
+        .filter(|rest| rest.starts_with([':', ',']));
+    rest.map_or_else(|| question.to_owned(), |rest| format!("{EARLIER}{rest}"))
 }
 
 /// Returns the name of a question, from its label: the type without its namespace, and its member.
@@ -430,6 +444,16 @@ mod tests {
         let group: Vec<(usize, &JointQuestion)> = all.iter().enumerate().collect();
         let expected = format!("{used}\n\n# QUESTION 1: A\n\na\n\n# QUESTION 2: A\n\nb\n\n# TO 1, 2\n\nPatch it.");
         assert_eq!(joint_conversation(&group)[1].text(), expected, "used types");
+    }
+
+    #[test]
+    fn a_heading_names_the_subject_of_its_question() {
+        let named = |question: &str| without_name(question, "//types/N.A:semantic");
+        assert_eq!(named("Earlier answer about N.A:\nx"), "Earlier answer:\nx");
+        assert_eq!(named("Earlier answer about N.A, no claims"), "Earlier answer, no claims");
+        for other in ["Earlier answer about N.AB:\nx", "Earlier answer about B:\nx", "Summarise:\n- N.A"] {
+            assert_eq!(named(other), other);
+        }
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl Material<'_> {
             [_] => &head.key,
             _ => self.short_name(&head.key),
         };
-        let label = format!("Earlier answer about {name}");
+        let label = format!("{} about {name}", llm::joint_questions::EARLIER);
         if changes.new_types.contains(&head.key) {
             return format!("{label}, none: write every section");
         }

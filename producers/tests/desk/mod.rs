@@ -46,9 +46,18 @@ impl Asked {
     /// Returns the keys of the types in the question.
     pub fn types(&self) -> Vec<String> {
         let Some(from) = self.whole.find("Summarise:\n") else {
-            let earlier = self.whole.lines().filter_map(|line| line.strip_prefix("Earlier answer about "));
-            let name = |rest: &str| rest.split([' ', ',', ':']).next().unwrap_or_default().to_owned();
-            return earlier.map(name).collect();
+            let (mut types, mut heading) = (Vec::new(), "");
+            for line in self.whole.lines() {
+                // In a joint question, a heading names the type.
+                let title = line.strip_prefix("# QUESTION ").and_then(|title| title.split_once(": "));
+                heading = title.map_or(heading, |(_, name)| name);
+                match line.strip_prefix("Earlier answer about ") {
+                    Some(rest) => types.push(rest.split([' ', ',', ':']).next().unwrap_or_default().to_owned()),
+                    None if line.starts_with("Earlier answer") => types.push(format!("N.{heading}")),
+                    None => {}
+                }
+            }
+            return types;
         };
         let lines = self.whole[from..].lines().skip(1);
         lines
@@ -59,7 +68,7 @@ impl Asked {
 
     /// Whether it requests a patch.
     pub fn is_patch(&self) -> bool {
-        self.whole.contains("Earlier answer about ")
+        self.whole.contains("\nEarlier answer")
     }
 }
 
