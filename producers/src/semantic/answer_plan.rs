@@ -1,13 +1,14 @@
 //! Decides how a node gets its answer, and why: the earlier one as it is, a patch of it, or a new one.
 
 use super::answer::{self, Summaries};
-use super::carried_answers;
+use super::carried_answers::{self, Carry};
 use super::changed_texts::{ChangedTexts, compare_slots};
 use super::document;
 use super::prompt::Material;
 use super::prompt_slots::{Slot, SlotKind, past};
 use super::renames::Renames;
 use super::shown_texts;
+use super::spelling::with_present_spelling;
 use super::subject::{Subject, note_digest};
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::{Failure, Inputs};
@@ -103,12 +104,18 @@ pub(super) fn decide(
     };
     let carried = renames.carry(&then, material.slots, &base.summaries);
     base.summaries = renames.summaries(&base.summaries, &carried.words, &base.corrected);
-    let changes = compare_slots(&carried.slots, material.slots);
+    let parameters = material.parameters;
+    let (then, is_respelled) = match parameters.carry {
+        Carry::Never => (carried.slots, false),
+        Carry::Safe | Carry::Likely => with_present_spelling(&carried.slots, material.slots),
+    };
+    let changes = compare_slots(&then, material.slots);
     if new.iter().any(|(key, _)| !changes.new_types.contains(*key)) {
         return full("the earlier answer lacks types that it was asked about");
     }
     if changes.is_empty() {
         return Ok(match (is_renamed(previous, renames), carried.words.is_empty()) {
+            (false, true) if is_respelled => AnswerPlan::Carried("only the spelling of code changed".to_owned()),
             (false, true) => AnswerPlan::Unchanged("nothing that a model is shown changed".to_owned()),
             (true, _) => AnswerPlan::Carried("it was renamed".to_owned()),
             (false, false) => AnswerPlan::Carried(format!("renamed: {}", join_names(carried.words.values().map(String::as_str)))),
@@ -119,12 +126,11 @@ pub(super) fn decide(
             "nothing that it uses changed, only {}",
             join_names(changes.dependencies.iter().map(String::as_str))
         );
-        base.shown = Some(carried.slots);
+        base.shown = Some(then);
         return Ok(AnswerPlan::Unchanged(why));
     }
-    let parameters = material.parameters;
-    if let Some(why) = carried_answers::reason(parameters.carry, &changes, &carried.slots, material.slots, &base.summaries) {
-        base.shown = Some(carried.slots);
+    if let Some(why) = carried_answers::reason(parameters.carry, &changes, &then, material.slots, &base.summaries) {
+        base.shown = Some(then);
         return Ok(AnswerPlan::Carried(why));
     }
     if base.chain >= parameters.max_patches {

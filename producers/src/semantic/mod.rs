@@ -33,6 +33,7 @@ mod renames;
 mod secrets;
 mod shown_texts;
 mod shrink;
+mod spelling;
 mod splice;
 mod subject;
 mod template;
