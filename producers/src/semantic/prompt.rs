@@ -507,6 +507,56 @@ mod tests {
         assert_eq!(hidden(&added), ["- Puts [Put]."], "what is denied may be refuted");
     }
 
+    fn slot(kind: SlotKind, key: &str, pieces: &[(&str, &str)]) -> Slot {
+        let pieces = pieces.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        Slot::new(kind, key, pieces.collect())
+    }
+
+    #[test]
+    fn a_patch_describes_new_dependencies_as_a_whole_answer_does() {
+        let then = [slot(SlotKind::Code, "N.A", &[("Get()", "Get() { a; }")])];
+        let now = [
+            slot(SlotKind::Code, "N.A", &[("Get()", "Get() { Clock.Now; }")]),
+            slot(SlotKind::Role, "N.Clock", &[("", "- Ticks [Now].")]),
+            slot(SlotKind::Signatures, "N.Clock", &[("", "class Clock"), ("Now", "long Now")]),
+        ];
+        let material = Material {
+            template: &Template::built_in().expect("good"),
+            parameters: &parameters(),
+            heads: &[head()],
+            slots: &now,
+        };
+        let changes = super::super::changed_texts::compare_slots(&then, &now);
+        let text = material.patch(&Summaries::new(), &changes, &[])[1].text();
+        let described = "Used types:\n```cs\n// Clock: Ticks.\nclass Clock\nlong Now\n```";
+        assert!(text.contains(described) && !text.contains("Role of"), "{text}");
+    }
+
+    #[test]
+    fn removed_members_on_which_no_claim_rests_need_no_answer() {
+        let code = |pieces: &[(&str, &str)]| [slot(SlotKind::Code, "N.A", pieces)];
+        let then = code(&[("Get()", "Get() { a; }"), ("Put()", "Put() { x; }")]);
+        let is_only_removal = |now: &[Slot], claim: &str| {
+            let material = Material {
+                template: &Template::built_in().expect("good"),
+                parameters: &parameters(),
+                heads: &[head()],
+                slots: now,
+            };
+            let old = Summaries::from([("N.A".to_owned(), BTreeMap::from([("LIMITATIONS".to_owned(), claim.to_owned())]))]);
+            material.is_only_removal(&old, &super::super::changed_texts::compare_slots(&then, now))
+        };
+        let removed = code(&[("Put()", "Put() { x; }")]);
+        assert!(is_only_removal(&removed, "- Puts [Put]."));
+        assert!(
+            !is_only_removal(&removed, "- Puts what Get gives [Put]."),
+            "it names what was removed"
+        );
+        assert!(!is_only_removal(&removed, "- Has no evidence."));
+        let changed = code(&[("Put()", "Put() { y; }")]);
+        assert!(!is_only_removal(&changed, "- None."), "code changed, too");
+    }
+
     #[test]
     fn stable_parts_of_a_prompt_come_first() {
         let template = Template::built_in().expect("good");
