@@ -10,9 +10,9 @@ mod mcp;
 mod settings;
 mod sharing;
 
+pub use self::chat::ChatArgs;
 pub use built_in_pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, ManArgs, Shell};
 pub use call::Call;
-pub use chat::ChatArgs;
 use engine::values::codes::ErrorCode;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};

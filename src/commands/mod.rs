@@ -16,6 +16,7 @@ use crate::cli::{Cli, Command, RemoteCommand};
 use crate::command_context::CommandContext;
 use crate::exit::exit_code;
 use crate::signals;
+use ::serve::watching::{self, WatchArgs};
 use methods::code::Code;
 use methods::commands::{
     build, check, clean, edit_output, export, first_screen, fmt, gc, init, log, ls, pin, prompt, regenerate, remote_stats, report, rules,
@@ -23,7 +24,6 @@ use methods::commands::{
 };
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
-use ::serve::watching::{self, WatchArgs};
 use std::io::Write;
 use std::process::ExitCode;
 

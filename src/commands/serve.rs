@@ -11,14 +11,17 @@ use crate::service::server::{self, Stop};
 use crate::signals;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
-use engine::watch::{Socket, SocketError};
+use engine::watch::{Batch, Socket, SocketError};
 use methods::code::Code;
 use methods::failed::{Failed, Outcome, outcome_of_write};
-use serve::{Host, session_watch, source_watch};
+#[cfg(feature = "http")]
+use serve::Host;
+use serve::{session_watch, source_watch};
 #[cfg(feature = "http")]
 use std::io::IsTerminal;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "http")]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,7 +44,7 @@ pub fn run_serve(context: &CommandContext, args: &ServeArgs) -> Outcome {
     let page = Page::default();
     #[cfg(feature = "http")]
     let edits = page.news.clone();
-    let note_edits = move |_batch: &_| {
+    let note_edits = move |_batch: &Batch| {
         #[cfg(feature = "http")]
         edits.note_edits(_batch);
     };

@@ -7,12 +7,11 @@ use crate::exit::exit_number;
 use crate::service::message;
 use crate::service::server::{Stop, WORKERS, runtime};
 use engine::seams::producer::Cancel;
-use engine::values::codes::ErrorCode as Why;
-use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::diagnostic::Diagnostic;
 use methods::catalog::{Answered, MethodEntry, reference};
 use methods::code::Code;
 use methods::failed::Failed;
-use methods::render::{Style, diagnostic, printable};
+use methods::render::printable;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -23,9 +22,10 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
 use serve::Host;
-use serve::host::{Asker, Outcome, Patience};
+use serve::host::{Asker, CancelOnDrop, Outcome, Patience};
 use serve::tools::answer_form::Form;
 use serve::tools::definitions::ToolAvailability;
+use serve::tools::remarks::{diagnostics_text, failure_text, with_remarks, without_repository};
 use serve::tools::resource_methods::Page;
 use serve::tools::{definitions as tools, shorten, tool_words};
 use std::io;
@@ -52,9 +52,6 @@ const ANSWERED: [&str; 9] = [
     "prompts/get",
 ];
 
-/// Limit of remarks per answer, and of candidates per remark.
-const REMARKS: usize = 20;
-
 /// Handler of clients' requests.
 #[derive(Clone)]
 pub struct Server {
@@ -63,15 +60,6 @@ pub struct Server {
     form: Form,
     /// Tools that clients can list.
     tools: Arc<Vec<Tool>>,
-}
-
-/// Cancels the work for a request when its future is dropped, because no client waits for it.
-struct CancelRequest(Cancel);
-
-impl Drop for CancelRequest {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }
 
 /// Serves the parent process on standard input and output until the input ends.
@@ -157,7 +145,7 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<Outcome, ErrorData> {
         let cancel = Cancel::default();
-        let _cancel = CancelRequest(cancel.clone());
+        let _cancel = CancelOnDrop(cancel.clone());
         let _telling = progress::start_progress(self.host.clone(), context).await;
         let (host, workers) = (self.host.clone(), self.workers.clone());
         let work = async {
@@ -191,84 +179,8 @@ struct Reply {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Counts the remarks about the repository as a whole in one remark, because `status` has them.
-fn without_repository(entry: &MethodEntry, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let codes = [Why::CS_PARSE_PARTIAL, Why::CS_PACK_BUDGET, Why::CS_PACK_EMPTY, Why::CS_PACK_NOTHING];
-    let is_of_repository = |one: &Diagnostic| {
-        let is_about_what_was_asked = codes.iter().any(|code| one.code == *code);
-        one.severity != Severity::Error && one.code.starts_with("CS-") && !is_about_what_was_asked
-    };
-    if tools::tool_name(entry).starts_with("status") || tools::tool_name(entry).starts_with("doctor") {
-        return diagnostics;
-    }
-    let (of_repository, mut diagnostics): (Vec<Diagnostic>, Vec<Diagnostic>) = diagnostics.into_iter().partition(is_of_repository);
-    if !of_repository.is_empty() {
-        let words = match of_repository.len() {
-            1 => "1 remark".to_owned(),
-            several => format!("{several} remarks"),
-        };
-        let message = format!("{words} about the repository as a whole: ask `status` with op = \"doctor\"");
-        diagnostics.push(Diagnostic::new(Severity::Note, Why::N_REPOSITORY, message));
-    }
-    diagnostics
-}
-
 fn bug(what: &dyn std::fmt::Display) -> ErrorData {
     ErrorData::internal_error(format!("a bug of cortex: {what}"), None)
-}
-
-/// Formats a failure for a model: the error, candidates, what to do next.
-fn refusal(entry: &MethodEntry, failed: &Failed, diagnostics: &[Diagnostic]) -> CallToolResult {
-    let mut text = match failed.diagnostics.is_empty() && diagnostics.is_empty() {
-        true => "error[E_FAILED]: the method gave no answer".to_owned(),
-        false => diagnostics_text(failed.diagnostics.iter().chain(diagnostics)),
-    };
-    if failed
-        .diagnostics
-        .iter()
-        .any(|why| why.code == engine::values::codes::ErrorCode::E_PARAM)
-    {
-        text.push_str(&format!("\n  reference: cortex://method/{}", tools::tool_name(entry)));
-    }
-    CallToolResult::error(vec![ContentBlock::text(text)])
-}
-
-/// Formats diagnostics as text.
-fn diagnostics_text<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String {
-    let count = diagnostics.clone().count();
-    let mut texts: Vec<String> = diagnostics.take(REMARKS).map(with_candidates).collect();
-    if count > REMARKS {
-        texts.push(format!("… {count} such remarks in all"));
-    }
-    texts.join("\n")
-}
-
-/// Formats a diagnostic with one candidate per line.
-fn with_candidates(diagnostic: &Diagnostic) -> String {
-    let count = diagnostic.candidates.len();
-    let mut text = diagnostic::format_diagnostic(&cut_candidates(diagnostic, 0), Style::plain());
-    if count > 0 {
-        // For an ambiguous name the candidates all match; for an unknown one they are only similar.
-        text.push_str(if diagnostic.code == engine::values::codes::ErrorCode::AmbiguousSymbol {
-            "\n  candidates:"
-        } else {
-            "\n  suggestions:"
-        });
-        for candidate in diagnostic.candidates.iter().take(REMARKS) {
-            text.push_str(&format!("\n    {}", printable(candidate)));
-        }
-        if count > REMARKS {
-            text.push_str(&format!("\n    … {count} in all"));
-        }
-    }
-    text
-}
-
-/// Limits the candidates of a diagnostic.
-fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
-    let mut cut = diagnostic.clone();
-    cut.candidates.truncate(candidates);
-    cut
 }
 
 /// Builds the result of a tool in one form. A failure is part of the result, for the model to read, not an error of the protocol.
@@ -282,12 +194,13 @@ fn tool_result(
 ) -> CallToolResult {
     let (short, code) = match result {
         Ok(reply) => reply,
-        Err(failed) => return refusal(entry, &failed, &remarks),
+        Err(failed) => return CallToolResult::error(vec![ContentBlock::text(failure_text(entry, &failed, &remarks))]),
     };
     let mut result = match (form, short.data) {
         (Form::Structured, data @ Value::Object(_)) => {
+            let exit_code = Some(code).filter(|code| *code != Code::Ok).map(exit_number);
             let mut result = CallToolResult::success(Vec::new());
-            result.structured_content = Some(with_remarks(data, code, &remarks));
+            result.structured_content = Some(with_remarks(data, exit_code, &remarks));
             result
         }
         _ => {
@@ -300,23 +213,6 @@ fn tool_result(
     };
     result.is_error = Some(code != Code::Ok);
     result
-}
-
-/// Adds the diagnostics and the exit code to the fields of an answer.
-fn with_remarks(mut data: Value, code: Code, diagnostics: &[Diagnostic]) -> Value {
-    if let Some(fields) = data.as_object_mut() {
-        if !diagnostics.is_empty() {
-            let diagnostics = diagnostics
-                .iter()
-                .take(REMARKS)
-                .map(|one| diagnostic::diagnostic_json(&cut_candidates(one, REMARKS)));
-            fields.insert("diagnostics".to_owned(), diagnostics.collect::<Vec<_>>().into());
-        }
-        if code != Code::Ok {
-            fields.insert("exitCode".to_owned(), exit_number(code).into());
-        }
-    }
-    data
 }
 
 /// Builds the error for a resource that cannot be read.

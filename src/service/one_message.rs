@@ -4,16 +4,7 @@ use super::message::{self, Message, code};
 use super::peer::{MethodCall, STOP, Shared, reply_to};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
-use serve::host::{Asker, Patience};
-
-/// Cancels a request when its future is dropped, because no client waits for the answer.
-struct CancelOnDrop(Cancel);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
+use serve::host::{Asker, CancelOnDrop, Patience};
 
 impl Shared {
     /// Answers a message; `None` for a notification.

@@ -77,6 +77,15 @@ impl Asker {
     }
 }
 
+/// Cancels a request when its future is dropped, because no client waits for the answer.
+pub struct CancelOnDrop(pub Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
 /// Wait of a client's request for the right to build.
 const OF_CLIENTS: Duration = Duration::from_secs(10);
 

@@ -85,3 +85,23 @@ impl CommandAnswer {
 pub fn default_threads() -> u16 {
     u16::try_from(crate::desk::build::default_jobs()).unwrap_or(512).min(512)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_has_a_text_and_a_document() {
+        let forms = |answer: CommandAnswer| [answer.text, answer.document].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
+        let document = json!({"files": 1});
+        assert_eq!(
+            forms(CommandAnswer::new("1 file\n".to_owned(), &document)),
+            ["1 file\n", "{\n  \"files\": 1\n}\n"]
+        );
+        assert_eq!(forms(CommandAnswer::of_line("1 file", &document)), ["1 file\n", "{\"files\":1}\n"]);
+        assert_eq!(forms(CommandAnswer::of_bytes("both")), ["both", "both"]);
+        let failed = CommandAnswer::of_bytes("").with_outcome(Ok(Code::TargetFailed));
+        assert_eq!(failed.outcome.ok(), Some(Code::TargetFailed));
+    }
+}

@@ -5,6 +5,7 @@
 pub mod answer_form;
 pub mod definitions;
 pub mod group;
+pub mod remarks;
 pub mod resource_methods;
 pub mod shorten;
 mod tool_purposes;
