@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes producers/data/dotnet8.txt: what the assemblies of .NET declare publicly or for heirs, from their metadata.
+"""Writes producers/csharp/data/dotnet8.txt: what the assemblies of .NET declare publicly or for heirs, from their metadata.
 
   scripts/dotnet_members.py [OUT]       needs the compiler that scripts/oracle.sh setup installs
 
@@ -174,7 +174,7 @@ def types(space):
 
 def main():
     enter()
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else oracle.SCRIPTS.parent / "producers" / "data" / "dotnet8.txt"
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else oracle.SCRIPTS.parent / "producers" / "csharp" / "data" / "dotnet8.txt"
     writer, found = Writer(), {}
     made = compilation()
     for assembly in made.SourceModule.ReferencedAssemblySymbols:

@@ -3,13 +3,13 @@
 //! Roles: `turns`, one blob, the conversation so far as [`encode_turns`] writes it. Parameters: `model`, `max_tokens`. The output is the raw answer.
 //! `converse` redacts texts that look like keys in every turn. Without a language model it fails: its callers quote the context instead.
 
-use crate::llm::model;
-use crate::llm::{About, Ask, Question, Role, Turn, TurnPart, Wants};
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Rejected};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use llm::model;
+use llm::{About, Ask, Question, Role, Turn, TurnPart, Wants};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,22 +1,23 @@
 //! The producers of cortex: pure functions from input bytes to output bytes. They read no file, no clock and no environment; a rule declares their
 //! inputs, which they get as bytes. (`command` runs programs, as confined as the machine allows.)
 
-pub mod command;
 pub mod converse;
-pub mod csharp;
 pub mod embedding;
+#[cfg(test)]
+#[allow(dead_code, reason = "the tests of each crate use their own part of it")]
+#[path = "../csharp/src/fixture.rs"]
+mod fixture;
 pub mod investigate;
 pub mod languages;
-pub mod llm;
 pub mod rulesets;
 pub mod scip;
 pub mod semantic;
 pub mod table;
-pub mod table_union;
-pub mod text;
 pub mod tree;
 #[cfg(feature = "wasm")]
 pub mod wasm;
+
+pub use {command, csharp, llm, msbuild, text};
 
 use engine::seams::producer::Registry;
 use std::sync::Arc;
@@ -27,7 +28,6 @@ pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn 
     registry.add(converse::Converse { ask: ask.clone() });
     embedding::register_embedding(registry, ask.clone());
     registry.add(table::Rows);
-    registry.add(table_union::TableUnion);
     registry.add(tree::TreeEntryProducer);
     registry.add(command::CommandProducer { trust });
     #[cfg(feature = "wasm")]

@@ -41,8 +41,8 @@ mod tests {
         let mut registry = engine::seams::producer::Registry::default();
         crate::register(
             &mut registry,
-            std::sync::Arc::new(crate::llm::Refusing),
-            std::sync::Arc::new(crate::command::Nothing),
+            std::sync::Arc::new(llm::Refusing),
+            std::sync::Arc::new(command::Nothing),
         );
         let used = NAMES
             .iter()

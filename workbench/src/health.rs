@@ -11,7 +11,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::unescape;
 use engine::values::quantity::plural;
 use engine::values::table::Table;
-use producers::csharp::project::index::ProjectRow;
+use producers::msbuild::index::ProjectRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of projects.

@@ -7,9 +7,8 @@ mod described;
 pub mod subwords;
 pub mod vector;
 
-use crate::csharp::types::TypeRow;
-use crate::llm::{About, Ask, Question, Role, Turn, TurnPart, Wants, model};
 use crate::semantic::{redact, withholding_glob};
+use csharp::types::TypeRow;
 use described::Described;
 use engine::seams::fold::Fold;
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
@@ -17,6 +16,7 @@ use engine::seams::producer::{Bound, Failure, Input, Inputs, Output, ParamError,
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::table::{Table, write_table};
+use llm::{About, Ask, Question, Role, Turn, TurnPart, Wants, model};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -11,12 +11,12 @@ use answer::WordsByType;
 pub use answer::{Evidence, Findings};
 use engine::values::codes::ErrorCode;
 
-use crate::llm::model::{self, EXTRACTIVE};
-use crate::llm::{About, Ask, Question, Role, Turn, TurnPart, Wants};
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
 use engine::values::diagnostic::Diagnostic;
+use llm::model::{self, EXTRACTIVE};
+use llm::{About, Ask, Question, Role, Turn, TurnPart, Wants};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 //! structure, code, documentation, dependencies (none are known) and row. The parameter `form` selects one.
 
 use super::model::{Definition, FileSymbols};
-use crate::csharp::deps::Dependencies;
-use crate::csharp::ids::short_hash;
-use crate::csharp::implementation::{ImplHeader, ImplMember};
-use crate::csharp::structure::{self, ApiMember, Header, TypeStructure};
-use crate::csharp::types::TypeRow;
-use crate::csharp::xmldoc::{self, Docs};
+use csharp::deps::Dependencies;
+use csharp::ids::short_hash;
+use csharp::implementation::{ImplHeader, ImplMember};
+use csharp::structure::{self, ApiMember, Header, TypeStructure};
+use csharp::types::TypeRow;
+use csharp::xmldoc::{self, Docs};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
 use engine::values::json;
@@ -57,7 +57,7 @@ impl Producer for Described {
         Ok(Output::new(match form(inputs.params) {
             Some("structure") => structure::encode_structure(&structure_of(file, &symbols)),
             Some("impl") => {
-                let text = crate::text::decode(&inputs.single("bytes")?.bytes, file).0.into_owned();
+                let text = text::decode(&inputs.single("bytes")?.bytes, file).0.into_owned();
                 code_of(&symbols, &text)
             }
             Some("xmldoc") => xmldoc::encode_docs(&docs_of(&symbols)),
@@ -179,9 +179,9 @@ mod tests {
     use super::super::grammar::language;
     use super::super::tags::parse_tags;
     use super::*;
-    use crate::csharp::fixture::{blob, run_with};
-    use crate::llm::Refusing;
+    use crate::fixture::{blob, run_with};
     use crate::semantic::Semantic;
+    use llm::Refusing;
     use std::sync::Arc;
 
     #[test]

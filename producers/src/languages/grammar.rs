@@ -1,14 +1,8 @@
 //! The languages with a grammar, and parsing with it.
 
-use std::ops::ControlFlow;
+use csharp::parse::grammar::parse_within_budget;
 use std::sync::OnceLock;
-use tree_sitter::{ParseOptions, ParseState, Parser, Query, Tree};
-
-/// Progress reports after which a parse is aborted, plus those for its length. A report comes every 100 parser steps.
-const BASE_REPORTS: usize = 20_000;
-
-/// Bytes of text per additional report. Real code takes one report in 15 to 60 bytes.
-const BYTES_A_REPORT: usize = 3;
+use tree_sitter::{Parser, Query, Tree};
 
 /// A language.
 pub struct Language {
@@ -106,25 +100,4 @@ impl Dialect {
             .expect("invariant: the grammar crate is built for this tree-sitter");
         parse_within_budget(&mut parser, text)
     }
-}
-
-/// Parses a text; `None` if it exceeds the budget for its length. Then the parser begins anew with the next text.
-pub(crate) fn parse_within_budget(parser: &mut Parser, text: &str) -> Option<Tree> {
-    let allowed = BASE_REPORTS + text.len() / BYTES_A_REPORT;
-    let mut reports = 0_usize;
-    let mut report = |_: &ParseState| {
-        reports += 1;
-        if reports > allowed {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let bytes = text.as_bytes();
-    let mut read = |at: usize, _| &bytes[at.min(bytes.len())..];
-    let tree = parser.parse_with_options(&mut read, None, Some(ParseOptions::new().progress_callback(&mut report)));
-    if tree.is_none() {
-        parser.reset();
-    }
-    tree
 }

@@ -1,7 +1,7 @@
 //! Selectors: the nodes of a text's syntax that a query of tree-sitter selects (seed 004 §18.4).
 
 use super::grammar::{Dialect, LANGUAGES};
-use crate::csharp::parse::grammar as csharp;
+use ::csharp::parse::grammar as csharp;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -38,7 +38,7 @@ impl Producer for Files {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csharp::fixture::{blob, run};
+    use crate::fixture::{blob, run};
     use engine::values::table::Table;
 
     #[test]

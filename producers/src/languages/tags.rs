@@ -78,7 +78,7 @@ impl Producer for Tags {
             let why = format!("the file is larger than {} MiB and was not parsed", LARGEST >> 20);
             return unread(Vec::new(), partial(why, 0, "leave it out of the source set"));
         }
-        let (text, undecoded) = crate::text::decode(bytes, file);
+        let (text, undecoded) = text::decode(bytes, file);
         // A text that was decoded in another encoding counts as read.
         let why = undecoded
             .as_ref()

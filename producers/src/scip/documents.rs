@@ -165,7 +165,7 @@ impl Producer for Merge {
 mod tests {
     use super::super::messages::{Occurrence, ToolInfo};
     use super::*;
-    use crate::csharp::fixture::{blob, run};
+    use crate::fixture::{blob, run};
 
     fn index(paths: &[&str]) -> Vec<u8> {
         let document = |path: &&str| Document {

@@ -39,7 +39,7 @@ impl Producer for FileOf {
     }
 
     fn reads_at_most(&self) -> usize {
-        crate::text::LARGEST
+        text::LARGEST
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -49,7 +49,7 @@ impl Producer for FileOf {
         let (_, row) = Table::open(row).and_then(|table| table.rows().next()).ok_or_else(foreign)?;
         let parts = Parts::from_bytes(row)?;
         let document = parts.documents().next().ok_or_else(foreign)??;
-        let (text, unread) = crate::text::decode(&inputs.single("bytes")?.bytes, file);
+        let (text, unread) = text::decode(&inputs.single("bytes")?.bytes, file);
         let tool = parts.metadata.tool_info.unwrap_or_default();
         let source: Vec<String> = [&tool.name, &tool.version]
             .into_iter()

@@ -6,7 +6,7 @@
 use super::foreign_text::clean;
 use super::parameters::{Section, is_name};
 use super::prompt_slots::simple;
-use crate::llm::joint_questions;
+use llm::joint_questions;
 use std::collections::BTreeMap;
 
 /// Limit of bytes of a section.

@@ -196,7 +196,7 @@ fn catch(tokens: &[Token<'_>], partners: &[usize], throws_before: &[usize], at: 
 pub(crate) fn quote(text: &str) -> String {
     // Four times the length leaves room for white space; the rest is ignored, however long it is.
     let near = text.char_indices().nth(4 * LONGEST_QUOTE).map_or(text, |(end, _)| &text[..end]);
-    let text = crate::csharp::hashes::one_line(near);
+    let text = csharp::hashes::one_line(near);
     if text.chars().count() <= LONGEST_QUOTE {
         return text;
     }

@@ -1,9 +1,9 @@
 //! Learnt context sizes of models: a size that a server refused as too long is not tried again in this process, for any target.
 
 use super::parameters::SummaryParameters;
-use crate::llm::Ask;
 use engine::seams::producer::Params;
 use engine::values::diagnostic::Diagnostic;
+use llm::Ask;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 

@@ -15,12 +15,12 @@ use super::shrink;
 use super::splice::{self, Spliced, Unshown};
 use super::subject::type_key;
 use super::template::Template;
-use crate::llm::{About, Ask, ModelReply, Question, Turn, Wants, joint_questions};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use llm::{About, Ask, ModelReply, Question, Turn, Wants, joint_questions};
 use std::collections::BTreeSet;
 
 /// Estimated tokens of a whole answer about one type.

@@ -3,7 +3,7 @@
 
 use super::answer::{Sections, Summaries, canonical};
 use super::parameters::Section;
-use crate::csharp::ids::short_hash;
+use csharp::ids::short_hash;
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 

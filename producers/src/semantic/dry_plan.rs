@@ -8,10 +8,10 @@ use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, ModelConversation, gues
 use super::parameters::{self, SummaryParameters};
 use super::prompt;
 use super::subject::Withholding;
-use crate::llm::{Ask, Turn, joint_questions};
 use engine::seams::joint::JointPlan;
 use engine::seams::paid::{Plan, Spent};
 use engine::seams::producer::{Failure, Inputs};
+use llm::{Ask, Turn, joint_questions};
 
 /// Estimated tokens of a ROLE that is not known yet.
 const GUESSED_ROLE: u64 = 60;

@@ -2,9 +2,9 @@
 //! member; a section without claims says so.
 
 use super::extractive_sections::{Sections, TypeFacts, sections};
-use crate::csharp::ids::short_hash;
-use crate::csharp::outline_info::type_row;
-use crate::csharp::{deps, implementation, structure, xmldoc};
+use csharp::ids::short_hash;
+use csharp::outline_info::type_row;
+use csharp::{deps, implementation, structure, xmldoc};
 use engine::seams::producer::{Failure, Inputs, Output};
 use std::fmt::Write;
 

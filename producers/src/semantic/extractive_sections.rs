@@ -1,12 +1,12 @@
 //! The five sections of a semantic file, drawn from facts of the code: no model, and no guess without its reason.
 
 use super::body_facts::{BodyFacts, Throw, facts, quote};
-use crate::csharp::implementation::{ImplHeader, ImplMember};
-use crate::csharp::outline_info::is_interface_name;
-use crate::csharp::render::doc;
-use crate::csharp::structure::{ApiMember, TypeStructure};
-use crate::csharp::types::TypeRow;
-use crate::csharp::xmldoc::Docs;
+use csharp::implementation::{ImplHeader, ImplMember};
+use csharp::outline_info::is_interface_name;
+use csharp::render::doc;
+use csharp::structure::{ApiMember, TypeStructure};
+use csharp::types::TypeRow;
+use csharp::xmldoc::Docs;
 
 /// The five sections, each a list of claims in order.
 #[derive(Debug, Default)]
@@ -82,7 +82,7 @@ fn role(known: &TypeFacts<'_>, sections: &mut Sections) {
     if let Some(docs) = known.docs {
         let summary = doc::parse_doc_comment(&docs.own).summary;
         if !summary.is_empty() {
-            sections.role.push(crate::csharp::hashes::one_line(&summary));
+            sections.role.push(csharp::hashes::one_line(&summary));
         }
     }
     let header = &known.structure.header;

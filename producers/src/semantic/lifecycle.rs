@@ -2,7 +2,7 @@
 
 use super::body_facts::quote;
 use super::extractive_sections::{Sections, TypeFacts, first_names};
-use crate::csharp::structure::ApiMember;
+use csharp::structure::ApiMember;
 
 /// Fills in LIFECYCLE, with consequences for callers.
 pub(super) fn lifecycle(known: &TypeFacts<'_>, sections: &mut Sections) {

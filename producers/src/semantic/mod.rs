@@ -23,6 +23,8 @@ mod extractive_sections;
 pub(crate) mod fence;
 mod foreign_text;
 mod group_answers;
+#[cfg(test)]
+mod knowledge_tests;
 mod lifecycle;
 mod model_answer;
 mod parameters;
@@ -44,9 +46,9 @@ pub use answer::LONGEST_SECTION;
 pub(crate) use secrets::redact;
 pub use secrets::{Withheld, withholding_glob};
 
-use crate::llm::Ask;
 use engine::seams::paid::{Plan, Previous};
 use engine::seams::producer::{Bound, Failure, Grouping, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};
+use llm::Ask;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -145,7 +147,7 @@ impl Producer for Role {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        crate::csharp::structure::check_flags(params, &[])
+        csharp::structure::check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

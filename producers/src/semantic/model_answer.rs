@@ -16,11 +16,11 @@ use super::prompt_slots::Slot;
 use super::shown_texts;
 use super::shrink;
 use super::subject::{self, Subject, Withholding, note_digest, type_key};
-use crate::llm::Ask;
 use engine::seams::paid::{Notes, Spent};
 use engine::seams::producer::{Failure, Inputs, Output};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use llm::Ask;
 use std::collections::BTreeMap;
 
 /// Writes the summary.

@@ -3,8 +3,8 @@
 //! For the built-in model `extractive` only `model` and `docs` have an effect; the other parameters do not enter its key.
 
 use super::carried_answers::Carry;
-use crate::llm::model;
 use engine::seams::producer::{Bound, ParamError, Params};
+use llm::model;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -16,8 +16,8 @@ use super::template::{Template, TemplatePart};
 use super::used_types;
 use crate::languages::described::FILE_ID;
 use crate::languages::grammar::{fence_name, of_file};
-use crate::llm::{self, Role, Turn};
 use engine::values::digest::Digest;
+use llm::{self, Role, Turn};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The fixed beginning of every prompt: how data differs from instructions, and the form of answers. No template can remove it.

@@ -8,7 +8,7 @@ use super::answer::Summaries;
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::prose::{explains, is_verb, is_word};
 use super::subject::type_key;
-use crate::csharp::types::without_arities;
+use csharp::types::without_arities;
 use engine::seams::paid::FormerNames;
 use std::collections::{BTreeMap, BTreeSet};
 

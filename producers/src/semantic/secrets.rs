@@ -4,8 +4,8 @@
 //! a model. The second checks every text of a prompt: PEM blocks, keys of well-known services, values of names such as `password` and `apiKey`, and
 //! long random-looking tokens become [`REDACTED`]. It prefers redacting a harmless token to leaking a key.
 
-use crate::csharp::project::glob::Glob;
-use crate::csharp::project::path::ROOT;
+use msbuild::glob::Glob;
+use msbuild::path::ROOT;
 
 /// Globs of files that usually contain secrets.
 const FILES: [&str; 16] = [

@@ -220,7 +220,7 @@ proptest! {
     #[test]
     fn any_text_is_read_and_every_place_holds_its_name(text in "([a-zé{}();.=<>\n ]|class |function |const |/\\*|\\*/|'|`|\r)* {0,80}") {
         for (name, file) in [("typescript", "a.ts"), ("typescript", "a.tsx"), ("python", "a.py")] {
-            let text = crate::text::decode(text.as_bytes(), "").0.into_owned();
+            let text = text::decode(text.as_bytes(), "").0.into_owned();
             let Some(read) = parse_tags(language(name).expect("it"), file, &text) else { continue };
             let lines: Vec<&str> = text.split('\n').collect();
             let at = |line: u32, column: u32| lines[line as usize - 1].chars().skip(column as usize - 1).collect::<String>();

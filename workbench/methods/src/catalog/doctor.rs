@@ -4,7 +4,7 @@ use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::{Style, printable};
-use producers::csharp::project::facts::Facts;
+use producers::msbuild::facts::Facts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::doctor::{self, Finding, Level};
