@@ -14,7 +14,7 @@ use crate::manifest::model::InputFrom;
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::seams::job_group::GroupMember;
-use crate::seams::paid::{Correction, Plan, Previous};
+use crate::seams::paid::{Correction, Previous};
 use crate::seams::producer::{Failure, Input, Inputs, Output, Params, Producer};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;

@@ -1,6 +1,6 @@
 //! Hand-built declarations for tests of the layers above the parser.
 
-use super::model::{Member, MemberKind, NamePlace, NameUse, Span, Syntax, Tier, TypeDecl, TypeKind, Using};
+use csharp::model::{Member, MemberKind, NamePlace, NameUse, Span, Syntax, Tier, TypeDecl, TypeKind, Using};
 use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, RowSource};
 use engine::values::digest::Digest;
 use std::cell::RefCell;
@@ -100,7 +100,7 @@ pub(crate) fn name(path: &str, place: NamePlace) -> NameUse {
 }
 
 pub(crate) fn input(item: &str, syntax: &Syntax) -> Input {
-    blob(item, super::syntax::encode_syntax(syntax))
+    blob(item, csharp::syntax::encode_syntax(syntax))
 }
 
 pub(crate) fn blob(item: &str, bytes: impl Into<Vec<u8>>) -> Input {
@@ -130,6 +130,75 @@ pub(crate) fn run_with(
     producer.produce(&Inputs::bare("//t:t", &params, &by_role, &vars, &cancel))
 }
 
+/// A store with a field, a property, methods and a constructor.
+pub(crate) fn store() -> Syntax {
+    let mut store = decl("Tree", "Store");
+    store.doc = "<summary>Keeps nodes. Thread-safe.</summary>".into();
+    store.bases = vec!["IDisposable".into()];
+    store.members = vec![
+        member(MemberKind::Field, "count", "private int count", "= 1;"),
+        member(MemberKind::Field, "gate", "private object gate", "= new();"),
+        member(MemberKind::Property, "Count", "public int Count { get; }", ""),
+        member(
+            MemberKind::Constructor,
+            ".ctor",
+            "public Store(string path)",
+            "{ this.path = path ?? throw new ArgumentNullException(nameof(path)); }",
+        ),
+        member(
+            MemberKind::Method,
+            "Get",
+            "public Node Get(string key)",
+            "{ if (key == null) throw new ArgumentNullException(nameof(key)); return null; }",
+        ),
+        member(MemberKind::Method, "Dispose", "public void Dispose()", "{ }"),
+        member(MemberKind::Method, "Load", "private async Task Load()", "{ lock (gate) { } }"),
+    ];
+    store.members[3].parameters = vec!["string".into()];
+    store.members[4].parameters = vec!["string".into()];
+    store.members[4].names = vec![name("Node", NamePlace::Signature)];
+    store.members[4].doc = "<summary>Finds a node.</summary>".into();
+    file(vec![store, decl("Tree", "Node"), colours()])
+}
+
+fn colours() -> TypeDecl {
+    let mut colours = decl("Tree", "Colour");
+    colours.kind = TypeKind::Enum;
+    colours.signature = "public enum Colour".into();
+    colours.members = ["Red", "Green", "Blue"]
+        .iter()
+        .map(|name| member(MemberKind::EnumMember, name, name, ""))
+        .collect();
+    colours
+}
+
+/// A file with a class that stores nodes, and the types that it names.
+pub(crate) const NODE_STORE: &str = r#"
+using System;
+using System.Collections.Generic;
+namespace Memo.Core;
+/// <summary>Stores <see cref="Node"/>s by key. Not thread-safe.</summary>
+public sealed class NodeStore : IDisposable, INodeStore
+{
+    private readonly Dictionary<string, Node> _nodes = new();
+    public event EventHandler<NodeId>? Changed;
+    public int Count { get; private set; } = 0;
+    public string Name { get => _name; set { _name = value ?? throw new ArgumentNullException(nameof(value)); } }
+    private string _name = "x";
+    /// <summary>Makes a store.</summary>
+    public NodeStore(INodeSource source, int capacity = 16) { if (capacity < 0) { throw new ArgumentOutOfRangeException(nameof(capacity), "negative"); } }
+    public static NodeStore Open(string path) => new(new FileSource(path));
+    public Node? Find(NodeId id) { if (!_nodes.TryGetValue(id.Text, out var node)) return null; return node; }
+    [Obsolete("Use Find instead")] public Node Get(NodeId id) => throw new NotSupportedException("gone");
+    public void Dispose() { lock (_nodes) { _nodes.Clear(); } }
+}
+public class Node { }
+public record struct NodeId(string Text);
+public interface INodeStore { Node? Find(NodeId id); }
+public interface INodeSource { }
+internal class FileSource : INodeSource { public FileSource(string path) { } }
+"#;
+
 /// A workspace run through the producers, wired as in the ruleset.
 pub(crate) struct World {
     syntax: Vec<Input>,
@@ -142,11 +211,11 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(files: &[(&str, Syntax)], projects: &[(&str, &str)]) -> Self {
         let syntax: Vec<Input> = files.iter().map(|(path, syntax)| input(path, syntax)).collect();
-        let project_names = |syntax| minicbor::to_vec(super::names::names_of_file(syntax)).expect("memory");
+        let project_names = |syntax| engine::values::cbor::encode(&csharp::names::names_of_file(syntax));
         let names: Vec<Input> = files.iter().map(|(path, syntax)| blob(path, project_names(syntax))).collect();
         let projects: Vec<Input> = projects.iter().map(|(path, facts)| blob(path, *facts)).collect();
         let types = run(
-            &super::types::Types,
+            &csharp::types::Types,
             "",
             "{}",
             vec![("names", names.clone()), ("projects", projects.clone())],
@@ -158,7 +227,7 @@ impl World {
             ("projects", projects.clone()),
             ("types", vec![blob("", types.clone())]),
         ];
-        let symbols = run(&super::symbols::Symbols, "", "{}", roles).expect("symbols").bytes;
+        let symbols = run(&csharp::symbols::Symbols, "", "{}", roles).expect("symbols").bytes;
         Self {
             syntax,
             sources: Vec::new(),
@@ -175,7 +244,7 @@ impl World {
 
     /// Parses the texts of projects, whose facts are JSON.
     pub(crate) fn of_projects(files: &[(&str, &str)], projects: &[(&str, &str)]) -> Self {
-        let read = |text: &str, path: &str| super::parse::read(text, &Default::default(), path).0;
+        let read = |text: &str, path: &str| csharp::parse::read(text, &Default::default(), path).0;
         let syntax: Vec<(&str, Syntax)> = files.iter().map(|(path, text)| (*path, read(text, path))).collect();
         Self {
             sources: files.iter().map(|(path, text)| blob(path, *text)).collect(),
@@ -202,7 +271,7 @@ impl World {
                 .to_vec();
             let item = part.item.clone();
             let roles = vec![("syntax", vec![part]), ("source", vec![blob("", source)])];
-            blob(&item, run(&super::lines::LinesOf, "", "{}", roles).expect("lines").bytes)
+            blob(&item, run(&csharp::lines::LinesOf, "", "{}", roles).expect("lines").bytes)
         };
         self.parts(key).into_iter().map(lines).collect()
     }
@@ -219,7 +288,7 @@ impl World {
             .collect()
     }
 
-    pub(crate) fn row(&self, key: &str) -> super::types::TypeRow {
+    pub(crate) fn row(&self, key: &str) -> csharp::types::TypeRow {
         let table = engine::values::table::Table::open(&self.types).expect("a table");
         serde_json::from_slice(table.get(key).unwrap_or_else(|| panic!("no row {key}"))).expect("a row")
     }
@@ -227,18 +296,18 @@ impl World {
     /// Returns the table `//index:declarations`.
     fn declarations(&self) -> Vec<u8> {
         let roles = vec![("members", self.each("signatures"))];
-        let made = run(&super::deps::declarations::Declarations, "", "{}", roles);
+        let made = run(&csharp::deps::declarations::Declarations, "", "{}", roles);
         made.expect("declarations").bytes.to_vec()
     }
 
     /// Returns the documentation of the types from which a type may inherit.
     pub(crate) fn inherited(&self, deps: &Input) -> Vec<Input> {
-        let deps = super::deps::decode_dependencies(deps).expect("dependencies");
+        let deps = csharp::deps::decode_dependencies(deps).expect("dependencies");
         let docs = |base: &String| blob(base, self.output("xmldoc", base).bytes);
         deps.doc_bases.iter().map(docs).collect()
     }
 
-    /// Returns the declarations that a type reaches, and the output of [`super::deps::Reach`], as the ruleset provides them.
+    /// Returns the declarations that a type reaches, and the output of [`csharp::deps::Reach`], as the ruleset provides them.
     fn reached(&self, key: &str) -> (Input, Input) {
         /// A table, and the rows read from it.
         struct RecordedRows<'a>(engine::values::table::Table<'a>, RefCell<BTreeMap<String, Vec<u8>>>);
@@ -252,7 +321,7 @@ impl World {
         let table = self.declarations();
         let rows = RecordedRows(engine::values::table::Table::open(&table).expect("a table"), RefCell::default());
         let mentions = self.output("mentions", key).bytes;
-        let keys: super::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
+        let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
         let roles = BTreeMap::from([
             (Arc::from("symbols"), vec![Self::slice(&self.symbols, &keys.keys)]),
             (Arc::from("facts"), vec![blob("", self.output("facts", key).bytes)]),
@@ -261,7 +330,7 @@ impl World {
         let (params, vars) = (Params::new(), BTreeMap::from([(Arc::from("type"), Arc::from(key))]));
         let cancel = Cancel::default();
         let inputs = Inputs::bare("//t:t", &params, &roles, &vars, &cancel);
-        let answer = super::deps::Reach
+        let answer = csharp::deps::Reach
             .ask(&inputs, "declarations", &rows)
             .expect("its rows")
             .expect("its output");
@@ -270,7 +339,7 @@ impl World {
             .iter()
             .map(|(role, all)| (role.as_ref(), all.clone()))
             .chain([("declarations", vec![slice.clone()])]);
-        let made = run(&super::deps::Reach, key, "{}", roles.collect()).expect("the reach");
+        let made = run(&csharp::deps::Reach, key, "{}", roles.collect()).expect("the reach");
         assert_eq!(made, answer, "what asking told is what its rows give");
         (slice, blob("", made.bytes))
     }
@@ -285,17 +354,16 @@ impl World {
     pub(crate) fn output(&self, name: &str, key: &str) -> Output {
         let one = |name: &str| vec![blob("", self.output(name, key).bytes)];
         let row = || vec![Self::slice(&self.types, &[key.to_owned()])];
-        let semantic = crate::semantic::Semantic::new(Arc::new(crate::llm::Refusing));
         let (producer, roles): (&dyn Producer, _) = match name {
             "complete" => (
-                &super::complete::CompleteType,
+                &csharp::complete::CompleteType,
                 vec![("parts", self.parts(key)), ("usings", self.parts(key))],
             ),
             "usages" => {
                 let mentions = one("mentions");
-                let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
+                let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
                 (
-                    &super::usages::Usages,
+                    &csharp::usages::Usages,
                     vec![
                         ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
                         ("declarations", vec![self.reached(key).0]),
@@ -306,26 +374,26 @@ impl World {
                     ],
                 )
             }
-            "members" => (&super::members::Members, vec![("complete", one("complete"))]),
-            "structure" => (&super::structure::Structure, vec![("complete", one("complete"))]),
-            "impl" => (&super::implementation::Implementation, vec![("complete", one("complete"))]),
-            "xmldoc" => (&super::xmldoc::XmlDoc, vec![("complete", one("complete"))]),
-            "mentions" | "api-mentions" => (&super::mentions::MentionsOf, vec![("complete", one("complete"))]),
+            "members" => (&csharp::members::Members, vec![("complete", one("complete"))]),
+            "structure" => (&csharp::structure::Structure, vec![("complete", one("complete"))]),
+            "impl" => (&csharp::implementation::Implementation, vec![("complete", one("complete"))]),
+            "xmldoc" => (&csharp::xmldoc::XmlDoc, vec![("complete", one("complete"))]),
+            "mentions" | "api-mentions" => (&csharp::mentions::MentionsOf, vec![("complete", one("complete"))]),
             "api-deps" => {
                 let mut roles = self.api_names(key);
-                let mentions: super::mentions::Mentions = serde_json::from_slice(&roles[1].1[0].bytes).expect("mentions");
+                let mentions: csharp::mentions::Mentions = serde_json::from_slice(&roles[1].1[0].bytes).expect("mentions");
                 let rows = match mentions.inherits_docs {
                     true => self.declarations(),
                     false => engine::values::table::write_table(&BTreeMap::<&str, &[u8]>::new()),
                 };
                 roles.push(("declarations", vec![blob("", rows)]));
-                (&super::deps::api::ApiDeps, roles)
+                (&csharp::deps::api::ApiDeps, roles)
             }
             "deps" => {
                 let mentions = one("mentions");
-                let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
+                let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
                 (
-                    &super::deps::Deps,
+                    &csharp::deps::Deps,
                     vec![
                         ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
                         ("reach", vec![self.reached(key).1]),
@@ -333,13 +401,13 @@ impl World {
                     ],
                 )
             }
-            "facts" => (&super::code::facts::FactsOf, vec![("complete", one("complete"))]),
-            "signatures" => (&super::deps::signatures::Signatures, self.api_names(key)),
+            "facts" => (&csharp::code::facts::FactsOf, vec![("complete", one("complete"))]),
+            "signatures" => (&csharp::deps::signatures::Signatures, self.api_names(key)),
             "outline-info" => {
                 let deps = one("api-deps");
                 let inherited = self.inherited(&deps[0]);
                 (
-                    &super::outline_info::OutlineInfo,
+                    &csharp::outline_info::OutlineInfo,
                     vec![
                         ("complete", one("complete")),
                         ("deps", deps),
@@ -352,7 +420,7 @@ impl World {
                 let deps = one("api-deps");
                 let inherited = self.inherited(&deps[0]);
                 (
-                    &super::outline::Outline,
+                    &csharp::outline::Outline,
                     vec![
                         ("complete", one("complete")),
                         ("deps", deps),
@@ -361,17 +429,6 @@ impl World {
                     ],
                 )
             }
-            "semantic" => (
-                &semantic,
-                vec![
-                    ("structure", one("structure")),
-                    ("impl", one("impl")),
-                    ("xmldoc", one("xmldoc")),
-                    ("deps", one("deps")),
-                    ("type", row()),
-                ],
-            ),
-            "role" => (&crate::semantic::Role, vec![("semantic", one("semantic"))]),
             other => panic!("no producer {other}"),
         };
         let params = if name == "api-mentions" { r#"{"bodies":false}"# } else { "{}" };
@@ -381,7 +438,7 @@ impl World {
     /// Returns the mentions of a type's declarations, and the symbol rows that decide their meaning.
     fn api_names(&self, key: &str) -> Vec<(&'static str, Vec<Input>)> {
         let mentions = self.output("api-mentions", key).bytes;
-        let keys: super::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
+        let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
         vec![
             ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
             ("mentions", vec![blob("", mentions)]),
@@ -397,7 +454,7 @@ impl World {
         let roles = vec![("deps", self.each("deps"))];
         blob(
             "",
-            run(&super::dependencies::DependencyTable, "", "{}", roles)
+            run(&csharp::dependencies::DependencyTable, "", "{}", roles)
                 .expect("dependencies")
                 .bytes,
         )

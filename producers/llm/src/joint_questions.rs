@@ -21,7 +21,7 @@ const RULES: &str = "\
 Under \"# QUESTION n: name\" is a question, under \"# TO n, m\" what is wanted of which. Answer each alone, in order, after \"# ANSWER n: name\".";
 
 /// First words of a patch, before ` about` and the name of its subject.
-pub(crate) const EARLIER: &str = "Earlier answer";
+pub const EARLIER: &str = "Earlier answer";
 
 /// A question as submitted to its group.
 struct JointQuestion {

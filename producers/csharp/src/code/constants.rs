@@ -28,12 +28,11 @@ impl Expression {
     pub fn member_path(&self) -> Option<Vec<&Name>> {
         let Self::Chain(root, links) = self else { return None };
         let Self::Name(first) = &**root else { return None };
-        let name = |link| match link {
+        let others = links.iter().map(|link| match link {
             Link::Member(name) => Some(name),
             _ => None,
-        };
-        let rest: Option<Vec<_>> = links.iter().map(name).collect();
-        Some(std::iter::once(first).chain(rest?).collect())
+        });
+        std::iter::once(Some(first)).chain(others).collect()
     }
 }
 

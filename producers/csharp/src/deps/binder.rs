@@ -533,7 +533,7 @@ fn distance_to(heir: &Entry, symbol: &str) -> Option<usize> {
 }
 
 /// Returns the key of an enclosing type, from its symbol: that of the type in sight.
-pub(in crate::csharp) fn enclosing_key(index: &dyn Index, around: &Surroundings<'_>, symbol: &str, own: &str) -> String {
+pub(crate) fn enclosing_key(index: &dyn Index, around: &Surroundings<'_>, symbol: &str, own: &str) -> String {
     let simple = dotted(symbol.rsplit(['+', '.']).next().unwrap_or(symbol));
     let scope = own.find('@').map_or("", |mark| &own[mark..]);
     let scoped = format!("{symbol}{scope}");

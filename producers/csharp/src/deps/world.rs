@@ -6,7 +6,7 @@ use super::lookups::Lookups;
 use super::modifiers::Modifiers;
 use super::resolve::predefined;
 use super::shape::Shape;
-use crate::csharp::code::integer_range::IntegerRange;
+use crate::code::integer_range::IntegerRange;
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
