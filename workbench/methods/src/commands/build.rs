@@ -125,15 +125,7 @@ pub fn run_build(context: &RequestContext, args: &BuildArgs) -> Result<CommandAn
     std::mem::forget(definition.manifest.clone());
     let mut session = Session::open(workspace.sharing_engine()?, &definition, sources)?;
     context.say(workspace.warnings());
-    let records = Records {
-        verbose: args.verbose,
-        events: args.events.as_deref().map(EventLog::create).transpose()?,
-        trace: args.profile.as_deref().map(|path| Trace::create(path, start)).transpose()?,
-    };
-    if let Some(trace) = &records.trace {
-        trace.phase(&looked);
-        trace.phase(&Phase::ended_now("load", loading));
-    }
+    let records = Records::from_flags(args, start, [looked, Phase::ended_now("load", loading)])?;
     let is_first = is_default && session.graph.is_empty();
     let mut report = build_with(context, &mut session, &request, records)?;
     // Failed targets do not hide the targets whose outputs differ.
@@ -158,10 +150,10 @@ pub fn run_build(context: &RequestContext, args: &BuildArgs) -> Result<CommandAn
         start,
     };
     run.report(context, &mut session, currency.as_deref())?;
-    let code = code(&report);
-    let document = build_document(&report, used.as_ref(), start);
+    let answer = answer_of_build(&build_document(&report, used.as_ref(), start));
     std::mem::take(&mut session.graph).leak();
-    Ok(answer_of_build(&document).with_outcome(Ok(used.map_or(code, |used| used.code(code)))))
+    let code = code(&report);
+    Ok(answer.with_outcome(Ok(used.map_or(code, |used| used.code(code)))))
 }
 
 /// Refuses paths of records that would overwrite another file.
@@ -353,6 +345,22 @@ struct Records {
     verbose: bool,
     events: Option<EventLog>,
     trace: Option<Trace>,
+}
+
+impl Records {
+    /// Creates the files that the flags name. The profile begins with the phases before the build.
+    fn from_flags(args: &BuildArgs, start: Instant, phases: [Phase; 2]) -> Result<Self, Failed> {
+        let events = args.events.as_deref().map(EventLog::create).transpose()?;
+        let trace = args.profile.as_deref().map(|path| Trace::create(path, start)).transpose()?;
+        if let Some(trace) = &trace {
+            phases.iter().for_each(|phase| trace.phase(phase));
+        }
+        Ok(Self {
+            verbose: args.verbose,
+            events,
+            trace,
+        })
+    }
 }
 
 fn build_with(context: &RequestContext, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
