@@ -3,8 +3,8 @@
 //! Text: first a line for the type (key, kind letter and `p` if it is partial, namespace, identifier, direct bases; for a class with
 //! extension methods also the projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own
 //! type parameters, result and parameters. A member that is called with arguments also has the names of its parameters, the constraints of
-//! its type parameters, and its priority among overloads. The last line is for the builder of a collection type. Shapes are as in [`super::shape`]. The text contains no bodies, comments or
-//! attributes.
+//! its type parameters, and its priority among overloads. The last line is for the builder of a collection type. Shapes are as in
+//! [`super::shape`]. Of the value of an `int` constant the text contains the range; it contains no bodies, comments or attributes.
 
 use super::index::NameIndex;
 use super::modifiers::Modifiers;
