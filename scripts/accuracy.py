@@ -253,7 +253,14 @@ def used(record):
         kind = "operators"
     elif record["to"].startswith("P:") and "(" in record["to"]:
         name, kind = "this[]", "indexers"
-    return f"{owner}#{name}", "crefs" if is_cref else kind
+    # An explicit implementation, as `System#IDisposable#Dispose`, goes by the name of the interface's member.
+    return f"{owner}#{name.rpartition('#')[2]}", "crefs" if is_cref else kind
+
+
+def plain(symbol):
+    """A type and its member without the interface that the name of an explicit implementation begins with."""
+    owner, sign, name = symbol.partition("#")
+    return symbol if name.startswith(".") else f"{owner}{sign}{name.rpartition('.')[2]}"
 
 
 def is_told(service, symbol, place):
@@ -270,7 +277,7 @@ def compare_uses(service, ours, theirs, bad, row, differences):
     mine = collections.defaultdict(set)
     for record in ours:
         if record["k"] == "use":
-            mine[(record["p"], record["f"], record["l"], record["c"])].add((record["to"], record["maybe"]))
+            mine[(record["p"], record["f"], record["l"], record["c"])].add((plain(record["to"]), record["maybe"]))
     counts = {kind: [0, 0, 0, 0, 0] for kind in KINDS}  # all, certain, told; certain ones that are right, wrong
     bound = collections.defaultdict(set)
     declared = {record["id"] for record in theirs if record["k"] == "member"}
