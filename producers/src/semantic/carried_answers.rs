@@ -13,7 +13,7 @@ use super::evidence::{self, EvidenceNames};
 use super::parameters::ROLE;
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::subject::type_key;
-use super::tokens::{TokenKind, tokens};
+use super::tokens::{Token, TokenKind, tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keywords before values: a word after one of them is no declaration.
@@ -173,8 +173,26 @@ fn declares_local(text: &str, name: &str) -> bool {
         // After `>` or `]`, a name is a declaration only if `=` or `in` follows: `a > b;` is a comparison.
         let of_brackets = at > 0 && (tokens[at - 1].is(">") || tokens[at - 1].is("]")) && next_is(&["=", "in"]);
         is_declared |= of_brackets || at > 0 && is_type(at - 1) && next_is(&["=", ";", "in", ",", ")"]);
+        is_declared |= next_is(&["=>"]) && begins_lambda(&tokens, at);
     }
     is_declared
+}
+
+/// Whether a name before `=>` is the parameter of a lambda: after `=` or in parentheses. In braces it may be a case of a switch.
+fn begins_lambda(tokens: &[Token<'_>], at: usize) -> bool {
+    let mut depth = 0_usize;
+    let enclosing = tokens[..at].iter().rev().find(|token| {
+        match token.text {
+            ")" | "}" | "]" => depth += 1,
+            "(" | "{" | "[" if depth == 0 => return true,
+            "(" | "{" | "[" => depth -= 1,
+            _ => {}
+        }
+        false
+    });
+    let before = at.checked_sub(1).map(|before| &tokens[before]);
+    let is_argument = enclosing.is_some_and(|open| open.is("(")) && before.is_some_and(|before| before.is("(") || before.is(","));
+    is_argument || before.is_some_and(|before| before.is("="))
 }
 
 fn identifiers_in(text: &str) -> impl Iterator<Item = &str> {
@@ -244,6 +262,18 @@ mod tests {
             carried(&[code(THEN)], &[code(&held)], "- What is kept is written [Save]."),
             (false, false)
         );
+    }
+
+    #[test]
+    fn parameters_of_lambdas_are_locals() {
+        let renamed = |old, new| renamed_locals(old, new).map(|names| names.into_iter().collect::<Vec<_>>());
+        assert_eq!(renamed("{ F(a, w => w.Go()); }", "{ F(a, x => x.Go()); }"), Some(vec!["w", "x"]));
+        assert_eq!(
+            renamed("{ Func<A, B> f = w => w.Go(); }", "{ Func<A, B> f = x => x.Go(); }"),
+            Some(vec!["w", "x"])
+        );
+        let case = |name: &str| format!("{{ return a switch {{ C => 1, {name} => 2 }}; }}");
+        assert_eq!(renamed(&case("D"), &case("E")), None, "a constant of a switch");
     }
 
     #[test]
