@@ -116,8 +116,8 @@ def answer(prompt: str) -> str:
     about = types[0]
     for line in prompt.splitlines():
         about = next(iter(re.findall(r"^Earlier answer about ([^\s,:]+)", line)), about)
-        if "laims not shown: " in line:
-            counts = re.findall(r"([A-Z_]{4,}) (\d+)", line.split("laims not shown: ")[1])
+        if " claims stay: " in line:
+            counts = re.findall(r"([A-Z_]{4,}) (\d+)", line.split(" claims stay: ")[1])
             unshown[about] = {section: int(count) for section, count in counts}
     earlier = {name: sections_of(text) for name, _, text in EARLIER.findall(prompt)}
     text = []

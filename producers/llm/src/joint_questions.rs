@@ -18,7 +18,7 @@ const MOST_TOKENS: u64 = 12_000;
 
 /// Text after the rules when several questions follow.
 const RULES: &str = "\
-Under \"# QUESTION n: name\" is a question, under \"# TO n, m\" what is wanted of which. Answer each alone, in order, after \"# ANSWER n: name\".";
+Answer each \"# QUESTION n: name\" alone, in order, as its \"# TO n\" asks, after \"# ANSWER n: name\".";
 
 /// First words of a patch, before ` about` and the name of its subject.
 pub const EARLIER: &str = "Earlier answer";

@@ -209,9 +209,9 @@ impl Material<'_> {
         let left_out = left_out.join(", ");
         match (shown.is_empty(), left_out.is_empty()) {
             (true, true) => format!("{label}, no claims"),
-            (true, false) => format!("{label}, claims not shown: {left_out}"),
+            (true, false) => format!("{label}, whose claims stay: {left_out}"),
             (false, true) => fence_data(&label, "", &shown.concat()),
-            (false, false) => format!("{}\nClaims not shown: {left_out}", fence_data(&label, "", &shown.concat())),
+            (false, false) => format!("{}\nOther claims stay: {left_out}", fence_data(&label, "", &shown.concat())),
         }
     }
 
