@@ -158,7 +158,7 @@ fn a_change_that_a_model_is_not_shown_causes_no_question() {
     let no_change = |asked: &Asked| Ok(if asked.is_patch() { "NO CHANGE".to_owned() } else { whole(asked) });
     desk.answers(no_change);
     let built = desk.build(LABEL);
-    assert_eq!(types(&built), ["N.IClock", "N.Store"]);
+    assert_eq!(types(&built), ["N.IClock+N.Store"]);
     assert_eq!(
         desk.note(LABEL, "why"),
         "its dependencies changed: N.IClock; the model changes nothing"

@@ -106,6 +106,8 @@ pub struct Job {
     pub task: Task,
     /// Expected duration here, as far as known, if another machine may do it.
     pub duration_if_sent: Option<Duration>,
+    /// Whether some inputs are not settled, and have the last outputs of their nodes.
+    pub is_assumed: bool,
 }
 
 /// Task of a job.
@@ -203,6 +205,8 @@ pub enum Done {
     },
     /// Blobs of these nodes are missing: their producers must run again first.
     Missing(Vec<NodeId>),
+    /// The outcome of a job with assumed inputs, which settles no node.
+    Assumed(Box<Done>),
     /// A farm failed to build it; it must be built here.
     NotBuilt(Box<Job>),
     /// The store broke.

@@ -5,10 +5,10 @@
 
 use super::answers;
 use super::finished_job::{Finished, From, Waiting};
-use super::job::{Done, Job, JobContext, Task};
+use super::job::{Job, JobContext, Task};
 use crate::graph::NodeId;
 use crate::seams::job_group::JobGroup;
-use crate::seams::producer::{Failure, Grouping};
+use crate::seams::producer::Grouping;
 use crate::seams::remote::Wanted;
 use crate::store::records::Class;
 use crossbeam_channel::Sender;
@@ -26,6 +26,8 @@ pub(super) struct JobGroups {
     calls: usize,
     waiting: BinaryHeap<Waiting>,
     out: usize,
+    /// Whether this build replaces paid results, so that grouping pays.
+    has_edits: bool,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -36,6 +38,7 @@ impl JobGroups {
             calls,
             waiting: BinaryHeap::new(),
             out: 0,
+            has_edits: false,
             threads: Vec::new(),
         }
     }
@@ -44,12 +47,23 @@ impl JobGroups {
         self.waiting.push(waiting);
     }
 
+    /// Returns the nodes of the waiting jobs.
+    pub(super) fn waiting_nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.waiting.iter().map(|waiting| waiting.job.id)
+    }
+
+    /// Called when the build is going to replace a paid result.
+    pub(super) fn expect_edits(&mut self) {
+        self.has_edits = true;
+    }
+
     /// Takes all waiting jobs away if grouping them does not pay: see [`Grouping::AfterEdits`].
     pub(super) fn take_ungrouped(&mut self, shared: &JobContext) -> BinaryHeap<Waiting> {
-        let pays = |job: &Job| grouping(shared, job) == Grouping::Always || replaces_paid_result(shared, job);
         let jobs = || self.waiting.iter().map(|waiting| &waiting.job);
+        self.has_edits = self.has_edits || jobs().any(|job| replaces_paid_result(shared, job));
+        let is_always = |job: &Job| grouping(shared, job) == Grouping::Always;
         match self.waiting.len() {
-            2.. if jobs().any(pays) || others_answered(shared, jobs()) => BinaryHeap::new(),
+            2.. if self.has_edits || jobs().any(is_always) || others_answered(shared, jobs()) => BinaryHeap::new(),
             _ => std::mem::take(&mut self.waiting),
         }
     }
@@ -74,12 +88,14 @@ impl JobGroups {
         let job_group = JobGroup::new(self.out, self.calls);
         for number in 0..self.out {
             let Some(Waiting { job, .. }) = self.waiting.pop() else { break };
-            begins(job.id);
+            if !job.is_assumed {
+                begins(job.id);
+            }
             let (member, shared, done, stopped) = (job_group.member(number), shared.clone(), done.clone(), stopped.clone());
             self.threads.push(std::thread::spawn(move || {
                 let began = Instant::now();
                 let came_to = if stopped.load(Relaxed) {
-                    Done::of_failure(Failure::Cancelled)
+                    job.cancelled()
                 } else {
                     job.run_in(&shared, Some(&member))
                 };

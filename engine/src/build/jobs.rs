@@ -36,8 +36,21 @@ impl Job {
     /// Runs the job, as a member of a group if given.
     pub(super) fn run_in(&self, shared: &JobContext, job_group: Option<&GroupMember>) -> Done {
         if shared.cancel.is_cancelled() {
-            return Done::of_failure(Failure::Cancelled);
+            return self.cancelled();
         }
+        self.wrap_if_assumed(self.run_task(shared, job_group))
+    }
+
+    /// Returns the outcome of a job that was stopped before it ran.
+    pub(super) fn cancelled(&self) -> Done {
+        self.wrap_if_assumed(Done::of_failure(Failure::Cancelled))
+    }
+
+    fn wrap_if_assumed(&self, done: Done) -> Done {
+        if self.is_assumed { Done::Assumed(Box::new(done)) } else { done }
+    }
+
+    fn run_task(&self, shared: &JobContext, job_group: Option<&GroupMember>) -> Done {
         let mut missing = Vec::new();
         let deciding = match self.load_discovery(shared, &mut missing) {
             Ok(blobs) => blobs,

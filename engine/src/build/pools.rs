@@ -4,11 +4,11 @@
 //! priority (references / (1 + depth), first come first served among equals: seed 000 §5.3).
 
 use super::finished_job::{Finished, From, Waiting};
-use super::job::{Done, Job, JobContext};
+use super::job::{Job, JobContext};
 use super::job_groups::{self, JobGroups};
 use super::remote_queue::RemoteQueue;
 use crate::graph::NodeId;
-use crate::seams::producer::{Failure, Grouping, Pool};
+use crate::seams::producer::{Grouping, Pool};
 use crossbeam_channel::Sender;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -126,6 +126,19 @@ impl Pools {
             let begun = &mut self.begun;
             self.job_groups.pump(&self.shared, &self.done, &self.stopped, |id| begun.push(id));
         }
+    }
+
+    /// Returns the nodes whose jobs wait for a group that could start now.
+    pub(super) fn nodes_of_next_group(&self) -> Vec<NodeId> {
+        match self.computes() || !self.job_groups.is_between_groups() {
+            true => Vec::new(),
+            false => self.job_groups.waiting_nodes().collect(),
+        }
+    }
+
+    /// Called when the build is going to replace a paid result.
+    pub(super) fn expect_edits(&mut self) {
+        self.job_groups.expect_edits();
     }
 
     /// Returns the paid jobs that a thread has taken since the last call.
@@ -269,7 +282,9 @@ impl Lane {
                 break;
             };
             self.out += 1;
-            begins(job.id);
+            if !job.is_assumed {
+                begins(job.id);
+            }
             self.workers(shared, done, stopped)
                 .send(job)
                 .expect("invariant: the workers of a lane live as long as its pool");
@@ -285,11 +300,7 @@ impl Lane {
                 handles.push(std::thread::spawn(move || {
                     for job in jobs {
                         let began = Instant::now();
-                        let came_to = if stopped.load(Relaxed) {
-                            Done::of_failure(Failure::Cancelled)
-                        } else {
-                            job.run(&shared)
-                        };
+                        let came_to = if stopped.load(Relaxed) { job.cancelled() } else { job.run(&shared) };
                         let finished = Finished {
                             id: job.id,
                             done: came_to,

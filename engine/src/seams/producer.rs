@@ -403,6 +403,13 @@ pub trait Producer: Send + Sync {
         Grouping::Never
     }
 
+    /// Whether an input of this role mostly stays the same when its node is built again, so that a job of a group need not wait for it: it runs with
+    /// the last output, and once more in the rare case that this changes.
+    fn assumes(&self, params: &Params, settings: &Params, role: &str) -> bool {
+        let _ = (params, settings, role);
+        false
+    }
+
     /// Whether its paid output builds on the previous result. If so, the newest answer of any machine can serve as the previous result.
     fn builds_on_previous(&self, params: &Params) -> bool {
         let _ = params;

@@ -76,7 +76,7 @@ impl Semantic {
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 7)
+        ProducerId::new("semantic", 8)
     }
 
     fn pool(&self, params: &Params) -> Pool {
@@ -110,6 +110,12 @@ impl Producer for Semantic {
             Some(1) => Grouping::Never,
             Some(_) => Grouping::Always,
         }
+    }
+
+    fn assumes(&self, params: &Params, settings: &Params, role: &str) -> bool {
+        // Most patches keep the ROLE of their type.
+        let model = params.get("model").and_then(Value::as_object);
+        role == "roles" && model.is_some_and(|model| self.ask.joins(model, settings))
     }
 
     fn builds_on_previous(&self, params: &Params) -> bool {

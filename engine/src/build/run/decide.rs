@@ -1,7 +1,7 @@
 //! Decision: the key decides whether a result is current, cached, or must be built.
 
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
-use crate::build::job::{Job, JobInput, JobMode, Load, Past, Task};
+use crate::build::job::{Job, JobInput, JobMode, Load, Past, Settled, Task};
 use crate::build::remote_costs::LookUp;
 use crate::build::sharing::is_single;
 use crate::graph::{EdgeFrom, NodeId, NodeResult};
@@ -129,6 +129,9 @@ impl Run<'_> {
             self.settle(id, work, result.output, OutputOrigin::Verified);
             return Ok(true);
         }
+        if self.settle_assumed(id, work)? {
+            return Ok(true);
+        }
         if let Some(built) = self.same_keys.built_result(&work.key).cloned() {
             if self.is_available(work, &built.output)? {
                 self.settle_cached(id, work, built.output, built.took_us, &built.diagnostics, built.spent.as_ref());
@@ -147,7 +150,7 @@ impl Run<'_> {
         Ok(false)
     }
 
-    fn is_available(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
+    pub(super) fn is_available(&self, work: &Work, output: &Digest) -> Result<bool, RunError> {
         Ok(!work.force || self.context.shared.blobs.has_whole(output)?)
     }
 
@@ -177,6 +180,11 @@ impl Run<'_> {
 
     /// Returns the inputs of a node in the order of its key.
     pub(super) fn inputs(&self, work: &Work) -> Vec<JobInput> {
+        self.inputs_with(work, |node| self.settled(node))
+    }
+
+    /// As [`Self::inputs`], with another way to find the nodes that have outputs.
+    pub(super) fn inputs_with(&self, work: &Work, settled: impl Fn(NodeId) -> Option<Settled>) -> Vec<JobInput> {
         let rule = self.context.rules.rule(work.rule);
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
         let mut frame: Option<(u16, Option<ItemFrame>)> = None;
@@ -186,7 +194,7 @@ impl Run<'_> {
             let (item, digest, label, load): (Arc<str>, _, Arc<str>, _) = match edge.from {
                 EdgeFrom::Rows(digest) => ("".into(), digest, self.table_of(work, edge.spec), Load::Rows(edge.spec)),
                 EdgeFrom::Node(node) | EdgeFrom::RowsOf(node, _) => {
-                    let Some(settled) = self.settled(node) else { continue };
+                    let Some(settled) = settled(node) else { continue };
                     if frame.as_ref().is_none_or(|(of, _)| *of != edge.spec) {
                         let of = match &spec.from {
                             InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => {
@@ -220,7 +228,7 @@ impl Run<'_> {
         inputs
     }
 
-    fn key(&self, id: NodeId, work: &Work, inputs: &[JobInput]) -> Option<ActionKey> {
+    pub(super) fn key(&self, id: NodeId, work: &Work, inputs: &[JobInput]) -> Option<ActionKey> {
         self.describe_key(id, work, inputs, action_key)
     }
 

@@ -41,6 +41,7 @@ impl Run<'_> {
             Done::Found(record) => self.settle_found(id, &record)?,
             Done::BuiltElsewhere(found) => self.settle_remote_result(id, *found)?,
             Done::Planned(plan) => self.finish_pricing(id, *plan),
+            Done::Assumed(done) => self.finish_assumed(id, *done)?,
             Done::Failed { failure, parts_cost, took } => {
                 self.add_cost_of_parts(&parts_cost);
                 self.produce_failed(id, failure, took);
@@ -79,7 +80,7 @@ impl Run<'_> {
     }
 
     /// Caches an output while it may be read. Returns whether to store it.
-    fn keep_if_read(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
+    pub(super) fn keep_if_read(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
         let producer = &self.context.rules.manifest().producers[self.context.rules.rule(rule).producer as usize];
         // Store an output too large for memory: it would be rebuilt for every reader. Store a tree together with its parts: readers of the tree
         // look for them.
@@ -111,7 +112,7 @@ impl Run<'_> {
     }
 
     /// Running → Settled, for nodes that wait for a result that is here.
-    fn settle_nodes(&mut self, nodes: Vec<NodeId>, record: &ActionRecord) {
+    pub(super) fn settle_nodes(&mut self, nodes: Vec<NodeId>, record: &ActionRecord) {
         for node in nodes {
             if let Some(work) = self.nodes.take_work(node, Stage::Running) {
                 self.settle_cached_record(node, &work, record);
@@ -186,7 +187,7 @@ impl Run<'_> {
     }
 
     /// Counts and reports a node whose producer ran, with its output before and now.
-    fn report_ran(
+    pub(super) fn report_ran(
         &mut self,
         id: NodeId,
         notes: &Notes,
@@ -215,7 +216,7 @@ impl Run<'_> {
     }
 
     /// Returns the name and version of a rule's producer.
-    fn producer_name(&self, rule: u32) -> String {
+    pub(super) fn producer_name(&self, rule: u32) -> String {
         let id = &self.context.ids[self.context.rules.rule(rule).producer as usize];
         id.as_ref().map(ToString::to_string).unwrap_or_default()
     }
@@ -293,7 +294,7 @@ impl Run<'_> {
         }
     }
 
-    fn provenance(&self, work: &Work) -> Vec<InputRecord> {
+    pub(super) fn provenance(&self, work: &Work) -> Vec<InputRecord> {
         let rule = self.context.rules.rule(work.rule);
         let edges = work.edges.as_ref().expect("invariant: production follows expansion");
         let of = |edge: &crate::graph::Edge| {
@@ -321,7 +322,7 @@ impl Run<'_> {
     }
 
     /// Returns the output of an input, even while its blob is being rebuilt.
-    fn known_output(&self, id: NodeId) -> Option<Digest> {
+    pub(super) fn known_output(&self, id: NodeId) -> Option<Digest> {
         self.output(id).or_else(|| self.graph.node(id).result.map(|result| result.output))
     }
 
@@ -416,7 +417,7 @@ impl Run<'_> {
     }
 }
 
-fn micros(took: Duration) -> u64 {
+pub(super) fn micros(took: Duration) -> u64 {
     u64::try_from(took.as_micros()).unwrap_or(u64::MAX)
 }
 

@@ -3,6 +3,7 @@
 //! The loop runs on one thread, which alone owns the graph and the states of its nodes; workers only do [jobs](super::jobs). It is iterative:
 //! depth of the graph costs heap, never stack. [`NodeStates`] makes all transitions of a node.
 
+mod assumed_inputs;
 mod check;
 mod checkout;
 mod decide;
@@ -42,6 +43,7 @@ pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
+use assumed_inputs::AssumedInputs;
 use checkout::HeldCheckout;
 use durations::Durations;
 use findings::Findings;
@@ -108,6 +110,7 @@ pub struct Run<'a> {
     output_changes: OutputChanges,
     // Deciding.
     same_keys: SameKeys,
+    assumed: AssumedInputs,
     job_order: JobOrder,
     durations: Durations,
     // Settling.
@@ -182,6 +185,7 @@ impl<'a> Run<'a> {
             known_sets: KnownSets::default(),
             output_changes: OutputChanges::new(setup.graph.stale_set().clone()),
             same_keys: SameKeys::default(),
+            assumed: AssumedInputs::default(),
             job_order: JobOrder::default(),
             durations: Durations::default(),
             outbox: Outbox::new(Writer::new(setup.store.clone(), view, setup.shared.clone())),
@@ -267,6 +271,7 @@ impl<'a> Run<'a> {
             }
             let stopping = self.stopping();
             self.hand_over_slow();
+            self.complete_next_group()?;
             self.pools.pump(stopping);
             for id in self.pools.take_begun() {
                 let label = &self.graph.node(id).label;
@@ -407,6 +412,7 @@ impl<'a> Run<'a> {
             discovery: work.discovery.iter().filter_map(|&node| self.settled(node)).collect(),
             task,
             duration_if_sent: None,
+            is_assumed: false,
         }
     }
 

@@ -90,7 +90,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    fn exhausted_tries(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
+    pub(super) fn exhausted_tries(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
         if self.context.options.insist || self.is_unwanted(id, key)? {
             return Ok(None);
         }
@@ -177,14 +177,19 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Records what an unusable answer cost.
+    pub(super) fn settle_rejected(&mut self, id: NodeId, spent: &Spent, took_us: u64) {
+        let label = self.graph.node(id).label.clone();
+        self.tally.spent.add(spent);
+        self.record_expense(&label, Outcome::Rejected, spent, took_us);
+    }
+
     /// Leaves a question without a usable answer to a later build. `took_us`: the duration of the try, for the node that asked.
     pub(super) fn give_back(&mut self, id: NodeId, key: &ActionKey, failure: &Failure, took_us: Option<u64>) {
         match failure {
             Failure::Rejected(rejected) => {
                 if let Some((spent, took_us)) = rejected.spent.as_ref().zip(took_us) {
-                    let label = self.graph.node(id).label.clone();
-                    self.tally.spent.add(spent);
-                    self.record_expense(&label, Outcome::Rejected, spent, took_us);
+                    self.settle_rejected(id, spent, took_us);
                 }
                 // A limit or a signal between two answers says nothing about what the model is able to answer.
                 let is_cut_off = rejected.why.code == ErrorCode::E_LIMIT || rejected.why.code == ErrorCode::E_CANCELLED;

@@ -235,6 +235,11 @@ impl NodeStates {
         self.waiters.get(&id).map_or(0, Vec::len)
     }
 
+    /// Returns the nodes that wait for a node; repeats are possible.
+    pub(super) fn waiters_of(&self, id: NodeId) -> &[NodeId] {
+        self.waiters.get(&id).map_or(&[], Vec::as_slice)
+    }
+
     /// Returns the nodes that wait for others, sorted.
     pub(super) fn waiting_nodes(&self) -> Vec<NodeId> {
         let mut waiting: Vec<NodeId> = self.waiters.values().flatten().copied().collect();

@@ -65,6 +65,11 @@ impl SameKeys {
         self.outcomes.insert(key, KeyOutcome::Built(built));
     }
 
+    /// Whether a producer runs or ran under a key.
+    pub(super) fn is_known(&self, key: &ActionKey) -> bool {
+        self.outcomes.contains_key(key)
+    }
+
     /// Returns the result that this run built under a key.
     pub(super) fn built_result(&self, key: &ActionKey) -> Option<&BuiltResult> {
         match self.outcomes.get(key)? {

@@ -1,0 +1,382 @@
+//! Assumed inputs: readers are asked about together with what they read.
+//!
+//! A paid job waits for outputs of other paid jobs, although most of these stay the same. Before a group of jobs starts, the nodes that wait for it
+//! join it, if another input of theirs changed: their jobs get the last outputs of the inputs that are not settled. The result is stored under the
+//! key of these inputs. If they stay the same, the node takes it; otherwise the node's job runs again, with the present ones.
+
+use super::demand::planned_edge;
+use super::finish::micros;
+use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
+use crate::build::job::{Done, Job, JobMode, Past, ReportedCost, Settled, Task};
+use crate::graph::{EdgeFrom, Edges, NodeId};
+use crate::planning::expand;
+use crate::seams::paid::Notes;
+use crate::seams::producer::{Failure, Grouping, Output, Pool};
+use crate::store::records::{ActionRecord, Class, InputRecord};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Maximum number of jobs with assumed inputs that join a group.
+const MOST_JOBS: usize = 64;
+
+/// Priority of these jobs: after all others.
+const LAST: f64 = -1.0;
+
+/// Jobs with assumed inputs, and their results.
+#[derive(Default)]
+pub(super) struct AssumedInputs {
+    /// Keys for which a job was started.
+    tried: FxHashSet<ActionKey>,
+    running: FxHashMap<NodeId, AssumedJob>,
+    /// Results that no node has taken.
+    results: FxHashMap<ActionKey, AssumedResult>,
+}
+
+struct AssumedJob {
+    work: Work,
+    provenance: Vec<InputRecord>,
+}
+
+struct AssumedResult {
+    output: Digest,
+    notes: Notes,
+    diagnostics: Vec<Diagnostic>,
+    took: Duration,
+}
+
+impl Run<'_> {
+    /// Adds the jobs of nodes that wait for the next group to it, with assumed inputs.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub(super) fn complete_next_group(&mut self) -> Result<(), RunError> {
+        let mut open = self.pools.nodes_of_next_group();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut seen: FxHashSet<NodeId> = open.iter().copied().collect();
+        let mut waiting = Vec::new();
+        while let Some(id) = open.pop() {
+            for &reader in self.nodes.waiters_of(id) {
+                if seen.insert(reader) {
+                    waiting.push(reader);
+                    open.push(reader);
+                }
+            }
+        }
+        waiting.retain(|&id| self.graph.has_result(id) && self.has_changed_input(id) && self.is_grouped(id));
+        if !waiting.is_empty() {
+            self.pools.expect_edits();
+        }
+        if !self.may_assume() {
+            return Ok(());
+        }
+        // They may have begun to wait in any order.
+        waiting.sort_unstable();
+        let mut added = 0;
+        for id in waiting {
+            if added < MOST_JOBS
+                && let Some(job) = self.assumed_job(id)?
+            {
+                self.pools.add_paid_job(job, LAST);
+                added += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a node waits for inputs although one of them is known to have changed.
+    fn has_changed_input(&self, id: NodeId) -> bool {
+        match self.nodes.state_of(id) {
+            NodeProgress::Collecting { work, .. } => !work.force,
+            NodeProgress::Checking { inputs: true, .. } => self.graph.is_stale(id),
+            _ => false,
+        }
+    }
+
+    /// Whether the jobs of a node join groups.
+    fn is_grouped(&self, id: NodeId) -> bool {
+        let Some(rule) = self.rule_of(id) else { return false };
+        let definition = &self.context.rules.manifest().producers[self.context.rules.rule(rule).producer as usize];
+        self.context.registry.get(&definition.uses).is_some_and(|producer| {
+            let grouping = producer.grouping(&definition.params, &definition.settings);
+            producer.pool(&definition.params) == Pool::Paid && grouping != Grouping::Never
+        })
+    }
+
+    /// Whether this build assumes inputs: not if it only plans, rebuilds requested results, or may receive the awaited outputs from other machines,
+    /// which know whether they changed.
+    fn may_assume(&mut self) -> bool {
+        let options = &self.context.options;
+        let asks_as_usual = !options.mode.is_dry() && !options.mode.prices() && !options.mode.settles();
+        let is_requested = !options.fresh.is_empty() || !options.invalidated.is_empty() || !options.rebuilt.is_empty();
+        asks_as_usual && !is_requested && !self.context.redefined && self.context.shared.sharing.is_none() && !self.stopping()
+    }
+
+    /// Returns the job of a waiting node, if it may assume all inputs that are not settled and has no result under the key.
+    fn assumed_job(&mut self, id: NodeId) -> Result<Option<Job>, RunError> {
+        let Some(mut work) = self.work_so_far(id)? else { return Ok(None) };
+        let definition = &self.context.rules.manifest().producers[self.context.rules.rule(work.rule).producer as usize];
+        let Some(producer) = self.context.registry.get(&definition.uses).cloned() else {
+            return Ok(None);
+        };
+        let edges = work.edges.clone().expect("invariant: work with assumed inputs has edges");
+        let mut assumed = 0;
+        for edge in &edges.inputs {
+            let (EdgeFrom::Node(node) | EdgeFrom::RowsOf(node, _)) = edge.from else {
+                continue;
+            };
+            if self.output(node).is_some() || self.is_unchanged(node) {
+                continue;
+            }
+            let role = &self.context.rules.rule(work.rule).inputs[usize::from(edge.spec)].role;
+            let is_pending = !self.nodes.has_ended(node) && self.graph.has_result(node);
+            if !is_pending || !producer.assumes(&definition.params, &definition.settings, role) {
+                return Ok(None);
+            }
+            assumed += 1;
+        }
+        let inputs = self.inputs_with(&work, |node| {
+            let label = self.graph.node(node).label.clone();
+            let fetch = self.context.leaves.fetch(&label);
+            self.known_output(node).map(|digest| Settled {
+                id: node,
+                label,
+                digest,
+                fetch,
+            })
+        });
+        let Some(key) = self.key(id, &work, &inputs).filter(|_| assumed > 0) else {
+            return Ok(None);
+        };
+        let previous = self.graph.node(id).result.map(|result| result.key);
+        let is_known = previous == Some(key) || self.same_keys.is_known(&key) || self.context.store.action(&key)?.is_some();
+        if is_known || self.exhausted_tries(id, &key)?.is_some() || !self.assumed.tried.insert(key) {
+            return Ok(None);
+        }
+        work.key = key;
+        self.same_keys.claim_key(key);
+        let task = Task::Produce {
+            producer,
+            inputs,
+            key,
+            how: JobMode::Output {
+                fresh: false,
+                paid: true,
+                reserved: true,
+                mark: None,
+            },
+            past: Some(Past { previous }),
+            before: None,
+            ask: false,
+        };
+        let job = Job {
+            is_assumed: true,
+            ..self.job(id, &work, task)
+        };
+        let provenance = self.provenance(&work);
+        self.assumed.running.insert(id, AssumedJob { work, provenance });
+        Ok(Some(job))
+    }
+
+    /// Returns the work of a waiting node, with its present edges.
+    fn work_so_far(&mut self, id: NodeId) -> Result<Option<Work>, RunError> {
+        let work = match self.nodes.state_of(id) {
+            NodeProgress::Collecting { work, .. } => Work {
+                rule: work.rule,
+                vars: work.vars.clone(),
+                discovery: work.discovery.clone(),
+                first: work.first,
+                member_of: work.member_of,
+                plan: work.plan,
+                edges: work.edges.clone(),
+                key: work.key,
+                force: false,
+            },
+            NodeProgress::Checking { .. } => {
+                let label = self.graph.node(id).label.clone();
+                let Some(found) = self.context.rules.find(&label) else {
+                    return Ok(None);
+                };
+                let vars = self.context.rules.vars(found.rule, found.value);
+                let Ok(deciding) = expand::discovery(self.context.rules.rule(found.rule), &vars) else {
+                    return Ok(None);
+                };
+                let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
+                Work {
+                    rule: found.rule,
+                    vars,
+                    first: discovery.len(),
+                    discovery,
+                    member_of: None,
+                    plan: Default::default(),
+                    edges: None,
+                    key: ActionKey(Digest([0; 32])),
+                    force: false,
+                }
+            }
+            _ => return Ok(None),
+        };
+        match work.edges {
+            Some(_) => Ok(Some(work)),
+            None => self.with_edges(id, work),
+        }
+    }
+
+    /// Adds the present edges to the work of a node whose deciding nodes are settled.
+    fn with_edges(&mut self, id: NodeId, mut work: Work) -> Result<Option<Work>, RunError> {
+        let are_settled = |run: &Self, work: &Work| work.discovery.iter().all(|&node| run.output(node).is_some());
+        if !are_settled(self, &work) {
+            return Ok(None);
+        }
+        let Ok(tables) = self.tables_of(&work)? else { return Ok(None) };
+        work.add_tables(tables);
+        if !are_settled(self, &work) {
+            return Ok(None);
+        }
+        work.plan = self.plan_digest(work.rule, &work.discovery);
+        let before = self.graph.node(id).edges.clone();
+        if let Some(edges) = before.filter(|edges| edges.plan == work.plan) {
+            work.edges = Some(edges);
+            return Ok(Some(work));
+        }
+        if self.asking(work.rule).is_some() {
+            return Ok(None);
+        }
+        let expanded = self.job(id, &work, Task::Expand { asks: None }).run(&self.context.shared);
+        let Done::Expanded(Ok(planned), _) = expanded else {
+            return Ok(None);
+        };
+        work.edges = Some(Arc::new(Edges {
+            plan: work.plan,
+            discovery: work.discovery.clone().into(),
+            inputs: planned.into_iter().map(|input| planned_edge(self.graph, input)).collect(),
+        }));
+        Ok(Some(work))
+    }
+
+    /// Processes the outcome of a job with assumed inputs. Without a result, the nodes that wait for its key run their own jobs.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub(super) fn finish_assumed(&mut self, id: NodeId, done: Done) -> Result<(), RunError> {
+        let Some(job) = self.assumed.running.remove(&id) else {
+            return Ok(());
+        };
+        let key = job.work.key;
+        match done {
+            Done::Produced {
+                output,
+                digest,
+                took,
+                cost,
+                action_lock,
+                ..
+            } => {
+                self.outbox.keep_lock(action_lock);
+                return self.store_assumed(id, job, *output, digest, took, &cost);
+            }
+            Done::Failed { failure, parts_cost, took } => {
+                self.add_cost_of_parts(&parts_cost);
+                if let Failure::Rejected(rejected) = &failure
+                    && let Some(spent) = &rejected.spent
+                {
+                    self.settle_rejected(id, spent, micros(took));
+                }
+            }
+            Done::Broken(error) => {
+                // Commit the results of other jobs in spite of this error.
+                let _ = self.make_durable();
+                return Err(error.into());
+            }
+            _ => {}
+        }
+        for node in self.same_keys.take_waiting(&key) {
+            if let Some(work) = self.nodes.take_work(node, Stage::Running) {
+                self.nodes.decide_after(node, work, std::iter::empty());
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the result under its key, and settles the nodes that wait for it.
+    fn store_assumed(
+        &mut self,
+        id: NodeId,
+        job: AssumedJob,
+        output: Output,
+        digest: Digest,
+        took: Duration,
+        cost: &ReportedCost,
+    ) -> Result<(), RunError> {
+        let AssumedJob { work, provenance } = job;
+        let label = self.graph.node(id).label.clone();
+        let blob: Arc<[u8]> = output.bytes.into();
+        let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
+        let mut pieces: Vec<Digest> = parts.iter().map(|(digest, _)| *digest).chain(output.kept).collect();
+        pieces.sort_unstable();
+        let keep = self.keep_if_read(work.rule, false, (digest, &blob), &parts);
+        let took_us = micros(took);
+        if let Some(spent) = &output.spent {
+            self.settle_expense(&label, &output.notes, spent, cost, took_us);
+        }
+        self.record_unconfirmed(id, &work.key, self.context.now)?;
+        self.durations.add_duration(self.context.rules.rule(work.rule).producer, took);
+        let result = AssumedResult {
+            output: digest,
+            notes: output.notes.clone(),
+            diagnostics: output.diagnostics.clone(),
+            took,
+        };
+        let record = ActionRecord {
+            output: digest,
+            len: blob.len() as u64,
+            label: label.to_string(),
+            producer: self.producer_name(work.rule),
+            made_at: self.context.now,
+            took_us,
+            inputs: provenance,
+            diagnostics: output.diagnostics,
+            class: Class::Paid,
+            spent: output.spent,
+            notes: output.notes,
+            parts: pieces,
+            memo: output.memo,
+        };
+        let nodes = self.same_keys.take_waiting(&work.key);
+        self.same_keys.set_built(work.key, &record);
+        self.assumed.results.insert(work.key, result);
+        for node in nodes {
+            if let Some(work) = self.nodes.take_work(node, Stage::Running)
+                && !self.settle_assumed(node, &work)?
+            {
+                self.settle_cached(node, &work, digest, took_us, &record.diagnostics, record.spent.as_ref());
+            }
+        }
+        self.outbox.add_result(work.key, record, (blob, keep), parts);
+        // Commit a paid result before anything else can fail.
+        self.make_durable()
+    }
+
+    /// Settles a node whose inputs are as its job assumed; returns whether there is such a result.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn settle_assumed(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
+        let output = self.assumed.results.get(&work.key).map(|result| result.output);
+        let Some(output) = output else { return Ok(false) };
+        if !self.is_available(work, &output)? {
+            return Ok(false);
+        }
+        let Some(result) = self.assumed.results.remove(&work.key) else {
+            return Ok(false);
+        };
+        let before = self.graph.node(id).result.map(|result| result.output);
+        self.report_ran(id, &result.notes, &result.diagnostics, result.took, (before, output));
+        self.settle(id, work, output, OutputOrigin::Ran);
+        Ok(true)
+    }
+}
