@@ -2,7 +2,7 @@
 //! headings. Each caller gets its part and its share of the cost. A question whose part is missing, doubled, cut or under another name is asked
 //! alone, as if it had no group.
 
-use super::shared_types::share_used_types;
+use super::shared_types::{share_changes, share_used_types};
 use super::{About, Ask, ModelReply, Question, Role, Turn, TurnPart, Wants};
 use engine::seams::job_group::{GroupMember, Submissions};
 use engine::seams::joint::{self, QuestionSize};
@@ -206,6 +206,7 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
         data.push(without_name(question, &handed.label));
         instructions.entry(instruction).or_default().push(number.to_string());
     }
+    let changes = share_changes(&mut data);
     let shared = share_used_types(&mut data);
     let questions = (1_usize..)
         .zip(group.iter().zip(&data))
@@ -217,8 +218,9 @@ fn joint_conversation(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     let user = Turn {
         role: Role::User,
         parts: vec![TurnPart {
-            text: shared
+            text: changes
                 .into_iter()
+                .chain(shared)
                 .chain(questions)
                 .chain(instructions)
                 .collect::<Vec<_>>()

@@ -1,12 +1,16 @@
-//! Used types of joint questions: a type that several of them describe is described once, before the first question.
+//! Used types of joint questions: a type that several of them describe is described once, before the first question, and so is a change of it.
 //!
 //! A question describes used types in a fenced block under the title [`TITLE`]. The entry of a type begins with a line `// name: role`; the head of
 //! the type and the members that the question uses follow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// Title of the block.
 pub const TITLE: &str = "Used types";
+
+/// Beginnings of the titles of changes of used types.
+const CHANGES: [&str; 2] = ["Role of ", "Used declarations of "];
 
 /// Line in place of declarations that were left out.
 const LEFT_OUT: &str = "// …";
@@ -58,6 +62,52 @@ pub(super) fn share_used_types(questions: &mut [String]) -> Option<String> {
         questions[*at] = block_text(block);
     }
     Some(fenced(opening, shared.values()))
+}
+
+/// Moves the changes of used types that several questions show out of them, and returns these.
+pub(super) fn share_changes(questions: &mut [String]) -> Vec<String> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for question in questions.iter() {
+        let blocks = titled_blocks(question).into_iter().map(|place| &question[place]);
+        let changes: BTreeSet<&str> = blocks
+            .filter(|block| CHANGES.iter().any(|title| block.starts_with(title)))
+            .collect();
+        changes
+            .into_iter()
+            .for_each(|block| *counts.entry(block.to_owned()).or_default() += 1);
+    }
+    counts.retain(|_, count| *count > 1);
+    for question in questions {
+        for place in titled_blocks(question).into_iter().rev() {
+            if counts.contains_key(&question[place.clone()]) {
+                let before = question[..place.start].trim_end().len();
+                question.replace_range(before..place.end, "");
+            }
+        }
+    }
+    counts.into_keys().collect()
+}
+
+/// Returns the places of fenced blocks with their titles.
+fn titled_blocks(text: &str) -> Vec<Range<usize>> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(usize, usize)> = None;
+    let mut title = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let (ticks, bare) = (fence_length(line), line.trim_end());
+        match open {
+            Some((start, fence)) if ticks >= fence && bare.len() == ticks => {
+                blocks.push(start..at + ticks);
+                (open, title) = (None, None);
+            }
+            Some(_) => {}
+            None if ticks >= 3 => open = Some((title.unwrap_or(at), ticks)),
+            None => title = bare.ends_with(':').then_some(at),
+        }
+        at += line.len();
+    }
+    blocks
 }
 
 /// Returns one entry for several of a name, if at least two of them describe the same type.
@@ -204,6 +254,28 @@ mod tests {
                 "Code:\n```cs\nc\n```\n\nMore.".to_owned(),
             ]
         );
+    }
+
+    #[test]
+    fn changes_of_used_types_are_shown_once() {
+        let change = |name: &str, text: &str| format!("Used declarations of {name}:\n```diff\n@@\n{text}\n```");
+        let (clock, other) = (change("Clock", "-int Now"), change("Clock", "-void Stop()"));
+        let code = "Code:\n````cs\nRole of A:\n```diff\n````";
+        let mut questions = [
+            format!("Earlier answer:\n```\na\n```\n\n{code}\n\n{clock}"),
+            format!("Earlier answer, no claims\n\n{clock}\n\n{code}"),
+            format!("{other}\n\n{code}"),
+        ];
+        assert_eq!(share_changes(&mut questions), std::slice::from_ref(&clock));
+        assert_eq!(
+            questions,
+            [
+                format!("Earlier answer:\n```\na\n```\n\n{code}"),
+                format!("Earlier answer, no claims\n\n{code}"),
+                format!("{other}\n\n{code}"),
+            ]
+        );
+        assert!(share_changes(&mut questions).is_empty());
     }
 
     #[test]
