@@ -4,6 +4,7 @@ use super::answer::{self, Summaries};
 use super::carried_answers::{self, Carry};
 use super::changed_texts::{ChangedTexts, compare_slots};
 use super::document;
+use super::parameters::SummaryParameters;
 use super::prompt::Material;
 use super::prompt_slots::{Slot, SlotKind, past};
 use super::renames::Renames;
@@ -133,8 +134,14 @@ pub(super) fn decide(
         base.shown = Some(then);
         return Ok(AnswerPlan::Carried(why));
     }
-    if base.chain >= parameters.max_patches {
-        return full(&format!("{} patches in a row are the most (max_patches)", parameters.max_patches));
+    Ok(full_or_patch(changes, base.chain, parameters))
+}
+
+/// Decides whether a change is small enough for a patch.
+fn full_or_patch(changes: ChangedTexts, chain: u64, parameters: &SummaryParameters) -> AnswerPlan {
+    if chain >= parameters.max_patches {
+        let why = format!("{} patches in a row are the most (max_patches)", parameters.max_patches);
+        return AnswerPlan::Full(why, None);
     }
     if changes.share > parameters.max_diff {
         let why = format!(
@@ -142,10 +149,10 @@ pub(super) fn decide(
             changes.share * 100.0,
             parameters.max_diff * 100.0
         );
-        return Ok(AnswerPlan::Full(why, Some(Box::new(changes))));
+        return AnswerPlan::Full(why, Some(Box::new(changes)));
     }
     let why = patch_reason(&changes);
-    Ok(AnswerPlan::Patch(Box::new(changes), why))
+    AnswerPlan::Patch(Box::new(changes), why)
 }
 
 /// Describes what changed since the earlier answer.

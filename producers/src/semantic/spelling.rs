@@ -57,7 +57,7 @@ impl<'t> Speller<'t> {
                 continue;
             }
             speller.is_in_body |= is_head && (speller.is(at, "=") || speller.is(at, "=>"));
-            at = speller.step(at);
+            at = speller.respell_token(at);
         }
         if is_expression {
             speller.push(";", None);
@@ -92,7 +92,7 @@ impl<'t> Speller<'t> {
     }
 
     /// Rewrites what begins at a token; returns the next one.
-    fn step(&mut self, at: usize) -> usize {
+    fn respell_token(&mut self, at: usize) -> usize {
         if let Some(closing) = self.closing[at] {
             self.depth = self.depth.saturating_sub(1);
             if closing == "]" {
@@ -156,7 +156,7 @@ impl<'t> Speller<'t> {
     }
 
     /// Writes an opening bracket of a list and, later, the closing one.
-    fn list(&mut self, brace: usize, type_name: Option<&'t str>) -> Option<usize> {
+    fn open_list(&mut self, brace: usize, type_name: Option<&'t str>) -> Option<usize> {
         let end = self.partner[brace];
         *self.closing.get_mut(end)? = Some("]");
         self.depth += 1;
@@ -175,18 +175,18 @@ impl<'t> Speller<'t> {
         }
         let type_name = self.source(at + 1, end);
         if self.is(end, "[") && self.is(end + 1, "]") && self.is(end + 2, "{") {
-            return self.list(end + 2, type_name);
+            return self.open_list(end + 2, type_name);
         }
         if self.is(end, "(") && self.is(end + 1, ")") {
             if self.is(end + 2, "{") {
-                return self.list(end + 2, type_name);
+                return self.open_list(end + 2, type_name);
             }
             self.push("[", type_name);
             self.push("]", None);
             return Some(end + 2);
         }
         if self.is(end, "{") && type_name.is_some() {
-            return self.list(end, type_name);
+            return self.open_list(end, type_name);
         }
         let has_arguments = self.is(end, "(");
         has_arguments.then(|| {
@@ -199,7 +199,7 @@ impl<'t> Speller<'t> {
     fn braces(&mut self, at: usize) -> Option<usize> {
         let end = self.partner[at];
         if self.depth == 0 && self.follows(at, "=") {
-            return self.list(at, None);
+            return self.open_list(at, None);
         }
         let is_statement = self.follows(at, ")") || self.follows(at, "else");
         let content = self.tokens.get(at + 1..end).filter(|_| end < self.tokens.len())?;
