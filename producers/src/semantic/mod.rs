@@ -114,7 +114,7 @@ impl Producer for Semantic {
 
     fn assumes(&self, params: &Params, settings: &Params, role: &str) -> bool {
         // Most patches keep the ROLE of their type.
-        let model = params.get("model").and_then(Value::as_object);
+        let model = params.get("model").and_then(serde_json::Value::as_object);
         role == "roles" && model.is_some_and(|model| self.ask.joins(model, settings))
     }
 
