@@ -538,7 +538,7 @@ const HOMONYMS: [(&str, usize); 19] = [
     ("digest", 7),
     ("find", 13),
     ("get", 14),
-    ("is_empty", 18),
+    ("is_empty", 19),
     ("key", 10),
     ("len", 9),
     ("matches", 7),

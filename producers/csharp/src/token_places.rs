@@ -136,9 +136,9 @@ impl<'t> AlignedText<'t> {
         let sign = |text: &str, start: u32| text.get(start as usize..).and_then(|rest| rest.chars().next());
         let expected = word(self.body, place);
         let is_there = match expected.is_empty() {
-            // An initializer may begin with a string, a sign or a cast.
+            // An initializer may begin with a string, a sign, a cast or a collection.
             true => {
-                (place > 0 || token.kind == Kind::Text || matches!(token.text(self.body), "-" | "+" | "!" | "~" | "++" | "--" | "("))
+                (place > 0 || token.kind == Kind::Text || matches!(token.text(self.body), "-" | "+" | "!" | "~" | "++" | "--" | "(" | "["))
                     && sign(self.body, place) == sign(self.file, byte)
             }
             false => expected == word(self.file, byte),

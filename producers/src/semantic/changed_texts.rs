@@ -198,7 +198,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
 fn changes_declared_in_code(pairs: &BTreeMap<(SlotKind, &str), [Option<&Slot>; 2]>, key: &str) -> DeclaredChanges {
     let pair = |kind: SlotKind| pairs.get(&(kind, key)).copied().unwrap_or_default();
     let code = pair(SlotKind::Code);
-    let bytes: usize = code.iter().flatten().map(|slot| slot.text().len()).sum();
+    let bytes: usize = code.iter().flatten().map(|slot| slot.joined_text().len()).sum();
     if bytes > LONGEST {
         return DeclaredChanges::default();
     }
@@ -269,7 +269,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>, declared: &DeclaredChan
     }
     match (shown.is_empty(), old, new) {
         // Only the order differs.
-        (true, Some(old), Some(new)) if declared.is_empty() => hunks(&old.text(), &new.text(), "@@\n", "@@\n"),
+        (true, Some(old), Some(new)) if declared.is_empty() => hunks(&old.joined_text(), &new.joined_text(), "@@\n", "@@\n"),
         _ => shown,
     }
 }

@@ -169,8 +169,8 @@ mod tests {
             slot(SlotKind::Code, &[("_at", "int _at"), ("Go()", "Go() {\n}")]),
         ];
         let shown = declare_members_in_code(&slots);
-        assert_eq!(shown[0].text(), "class A\npublic int Size { get; }\n");
-        assert_eq!(shown[1].text(), "int _at\npublic void Go() {\n}\n");
+        assert_eq!(shown[0].joined_text(), "class A\npublic int Size { get; }\n");
+        assert_eq!(shown[1].joined_text(), "int _at\npublic void Go() {\n}\n");
         assert_eq!(declare_members_in_code(&slots[..1]), &slots[..1], "without code nothing moves");
         // Parts of one member stay as they are.
         let parts = [

@@ -31,7 +31,7 @@ impl EvidenceNames {
                 .filter(|(name, _)| !name.is_empty() && slot.kind != SlotKind::Role);
             names.members.extend(members.map(|(name, _)| simple_member_name(name).to_owned()));
             if slot.kind == SlotKind::Code {
-                names.lines.insert(slot.key.clone(), slot.text().lines().count());
+                names.lines.insert(slot.key.clone(), slot.joined_text().lines().count());
             }
             if let Some((_, text)) = slot.pieces.iter().find(|(name, _)| slot.kind == SlotKind::Code && name.is_empty()) {
                 // For a single member, every word of its code counts.

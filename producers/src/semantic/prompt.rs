@@ -143,7 +143,7 @@ impl Material<'_> {
         };
         let names_changed = |head: &SummaryHead| {
             let mut own = self.slots.iter().filter(|slot| slot.kind.is_own() && slot.key == head.key);
-            own.any(|slot| names_any(&slot.text(), &changes.moved))
+            own.any(|slot| names_any(&slot.joined_text(), &changes.moved))
         };
         let is_changed = |head: &SummaryHead| changes.types.contains(&head.key);
         let those =
@@ -290,7 +290,7 @@ impl Material<'_> {
         let of = |kind: SlotKind, language: &str| -> String {
             let slots = shown.iter().filter(|slot| slot.kind == kind);
             let blocks: Vec<String> = slots
-                .map(|slot| fence_data(&self.title(kind, &slot.key), language, &shorten_literals(&slot.text())))
+                .map(|slot| fence_data(&self.title(kind, &slot.key), language, &shorten_literals(&slot.joined_text())))
                 .collect();
             blocks.join("\n\n")
         };

@@ -75,7 +75,7 @@ impl Slot {
     }
 
     /// Returns the whole text, with a line end after every piece.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn joined_text(&self) -> String {
         self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
     }
 
@@ -196,18 +196,18 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
         if let Some(input) = role("code").get(*key) {
             let text = text_of_input(input)?;
             let code = Slot::new(SlotKind::Code, key, vec![(String::new(), code_lines(&text))]);
-            collect_words(&code.text(), &mut words);
+            collect_words(&code.joined_text(), &mut words);
             slots.push(Slot::new(SlotKind::Structure, key, surroundings_of_member(&whole, &words)));
             slots.push(code);
             continue;
         }
         let own = Slot::new(SlotKind::Structure, key, declarations(&whole));
-        collect_words(&own.text(), &mut words);
+        collect_words(&own.joined_text(), &mut words);
         slots.push(own);
         if let Some(input) = role("impl").get(*key) {
             let (header, members) = implementation::decode_implementation(input)?;
             let code = Slot::new(SlotKind::Code, key, code_of(&whole, &header, &members));
-            collect_words(&code.text(), &mut words);
+            collect_words(&code.joined_text(), &mut words);
             slots.push(code);
         }
         if let Some(input) = role("xmldoc").get(*key) {

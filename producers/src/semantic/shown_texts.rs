@@ -80,7 +80,7 @@ mod tests {
         let text = "password = \"hunter2hunter2\"";
         let leaked = serde_json::to_vec(&vec![(SlotKind::Code, "N.A", vec![("", text)])]).expect("json");
         let read = super::decode_slots(&leaked, str::to_owned, &BTreeSet::new(), &BTreeSet::new()).expect("ours");
-        assert!(!read[0].text().contains("hunter2"), "{}", read[0].text());
+        assert!(!read[0].joined_text().contains("hunter2"), "{}", read[0].joined_text());
     }
 
     #[test]

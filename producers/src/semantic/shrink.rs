@@ -117,7 +117,7 @@ mod tests {
             slot(SlotKind::Role, "N.Far", &[("", "one".into())]),
             slot(SlotKind::Signatures, "N.Near", &[("", "class Near".into())]),
         ];
-        let len = |step: usize| shrunk(&slots, step).iter().map(|slot| slot.text().len()).sum::<usize>();
+        let len = |step: usize| shrunk(&slots, step).iter().map(|slot| slot.joined_text().len()).sum::<usize>();
         for step in 1..=LAST {
             assert!(len(step) < len(step - 1), "{step}");
             let left = shrunk(&slots, step);

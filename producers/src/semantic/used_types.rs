@@ -39,7 +39,7 @@ fn roles_within_budget(slots: &[Slot]) -> BTreeMap<&str, String> {
     let mut spent = 0;
     let mut shown = BTreeMap::new();
     for slot in roles {
-        let text = slot.text();
+        let text = slot.joined_text();
         let claims = splice::claims(text.trim()).into_iter().map(sentence);
         let most = if spent < ROLE_BYTES { usize::MAX } else { 1 };
         let role = claims.take(most).collect::<Vec<_>>().join(" ");

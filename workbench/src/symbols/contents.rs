@@ -117,7 +117,7 @@ impl Layout {
     }
 
     /// Returns the paths of all C# files.
-    pub fn files(&self) -> impl Iterator<Item = &str> {
+    pub fn csharp_files(&self) -> impl Iterator<Item = &str> {
         self.files.keys().map(String::as_str)
     }
 

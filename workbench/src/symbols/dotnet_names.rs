@@ -91,7 +91,7 @@ fn simple_name(text: &str) -> Option<&'static str> {
         let of = dotnet::get(key);
         member.is_none_or(|member| of.is_some_and(|of| of.members(member).next().is_some()))
     };
-    dotnet::named(name).into_iter().find(has_member)
+    dotnet::types_with_simple_name(name).into_iter().find(has_member)
 }
 
 #[cfg(test)]

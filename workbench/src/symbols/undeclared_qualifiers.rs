@@ -64,7 +64,7 @@ pub(super) fn undeclared_qualifiers<O: Outputs>(
     let layout = Layout::from_outputs(outputs)?;
     let edited: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let finders: Vec<(&str, Finder<'_>)> = found.keys().map(|name| (*name, Finder::new(*name))).collect();
-    let others: Vec<&str> = layout.files().filter(|file| !edited.contains(file)).collect();
+    let others: Vec<&str> = layout.csharp_files().filter(|file| !edited.contains(file)).collect();
     let words_of_file = |file: &&str| -> Vec<&str> {
         // A file that cannot be read may contain every word.
         let text = disk.read_at_most(file, LARGEST).ok().and_then(|bytes| decode(&bytes).ok());

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn range_of(text: &str) -> Option<IntegerRange> {
-        match body(&format!("=> {text}"), false).as_slice() {
+        match body(&format!("= {text}"), false).as_slice() {
             [Statement::Return(value)] => value.integer_range(),
             _ => None,
         }

@@ -133,7 +133,7 @@ pub fn has_type_named(simple: &str) -> bool {
 }
 
 /// Returns the keys of the types of a simple name, without nested ones, the shortest first.
-pub fn named(simple: &str) -> Vec<&'static str> {
+pub fn types_with_simple_name(simple: &str) -> Vec<&'static str> {
     let plain = |key: &str| key.split('`').next().and_then(|key| key.rsplit('.').next()) == Some(simple);
     let mut keys: Vec<&str> = library().types.keys().copied().filter(|key| plain(key)).collect();
     keys.sort_unstable_by_key(|key| (key.len(), *key));

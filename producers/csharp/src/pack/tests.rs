@@ -118,11 +118,15 @@ impl Bench {
                 .map(|path| blob(path, format!("# {path}\nTold by: {tool}\n")))
                 .collect()
         };
+        let summaries = of.semantic.iter().map(|key| {
+            let head = format!("# Semantic: {key} T_1\nStructureHash: 1\nImplHash: 1\nDependencies: none\nSource: extractive\n");
+            blob(key, format!("{head}\nROLE:\nHolds {key} for its users.\n"))
+        });
         let roles = vec![
             ("files", outlines(&of.files, "tree-sitter")),
             ("indexed", outlines(&of.indexed, "an index")),
             ("outlines", each("outline-info", &of.types)),
-            ("semantics", each("semantic", &of.semantic)),
+            ("semantics", summaries.collect()),
             ("selection", vec![blob("", selection)]),
         ];
         run_with(producer, &[("pack", "core")], "{}", roles).expect("a pack")

@@ -35,6 +35,7 @@ mod impact;
 mod implementations;
 mod invalidate;
 pub mod investigate;
+mod named_sources;
 mod node;
 mod node_builds;
 mod node_near;

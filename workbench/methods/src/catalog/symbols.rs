@@ -1,6 +1,6 @@
 //! Shared parts of the methods about symbols: the symbol index of the workspace, and resolution in it.
 
-use super::search_by_file::explain_file;
+use super::named_sources::explain_file;
 use super::uncompiled::explain_unknown;
 use crate::code::Code;
 use crate::desk::Desk;
