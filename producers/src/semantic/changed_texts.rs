@@ -134,7 +134,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     let mut roots = BTreeSet::new();
     let pairs = pairs(then, now);
     for (&(kind, key), &[old, new]) in &pairs {
-        let [old_text, new_text] = [old, new].map(|slot| slot.map(Slot::text).unwrap_or_default());
+        let [old_text, new_text] = [old, new].map(|slot| slot.map(Slot::joined_text).unwrap_or_default());
         all += old_text.len() + new_text.len();
         if old_text == new_text {
             continue;

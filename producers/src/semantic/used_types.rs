@@ -18,7 +18,7 @@ pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) 
     for key in keys {
         let role = roles.get(key).map(String::as_str);
         let declarations = slots.iter().filter(|slot| slot.kind == SlotKind::Signatures && slot.key == key);
-        let declarations: String = declarations.map(Slot::text).collect();
+        let declarations: String = declarations.map(Slot::joined_text).collect();
         // A line with the name begins every entry, so that joint questions can share it.
         if role.is_some() || !declarations.is_empty() {
             let title = format!("// {}: {}", name(key), role.unwrap_or_default());
@@ -31,7 +31,7 @@ pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) 
 /// Returns the roles that are shown, by key of the type.
 fn roles_within_budget(slots: &[Slot]) -> BTreeMap<&str, String> {
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
-    let own: Vec<String> = slots.iter().filter(|slot| slot.kind.is_own()).map(Slot::text).collect();
+    let own: Vec<String> = slots.iter().filter(|slot| slot.kind.is_own()).map(Slot::joined_text).collect();
     let words = own.iter().flat_map(|text| text.split(|c: char| !(c.is_alphanumeric() || c == '_')));
     words.for_each(|word| *uses.entry(word).or_default() += 1);
     let mut roles: Vec<&Slot> = slots.iter().filter(|slot| slot.kind == SlotKind::Role).collect();
