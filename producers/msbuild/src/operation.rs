@@ -68,10 +68,11 @@ pub const TEXTS: [&str; 4] = ["using", "internalsvisibleto", "assemblyattribute"
 const FRIENDS: [&str; 2] = ["internalsvisibleto", "assemblyattribute"];
 
 /// Metadata that facts depend on.
-const METADATA: [&str; 13] = [
+const METADATA: [&str; 14] = [
     "link",
     "linkbase",
     "alias",
+    "aliases",
     "static",
     "referenceoutputassembly",
     "outputitemtype",
