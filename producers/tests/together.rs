@@ -4,7 +4,7 @@
 mod desk;
 
 use desk::samples::{edited, error};
-use desk::{Asked, Desk, whole};
+use desk::{Asked, Built, Desk, types, whole};
 
 const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//types/N.C:semantic"];
 const ALL: &str = "//types/...:semantic";
@@ -251,4 +251,90 @@ fn a_reader_of_a_changed_role_is_asked_about_again() {
     );
     assert_paid(&desk, 4);
     assert_eq!(desk.build(ALL).asked.len(), 0, "nothing is left to do");
+}
+
+/// Writes `A`, and `B`, which reads it.
+fn set_reader(desk: &Desk, result: &str, value: u32) {
+    desk.put(
+        "src/A.cs",
+        &edited(&code("A", 1), "public int Get()", &format!("public {result} Get()")),
+    );
+    let member = "public A Other { get; }\n    public int Get()";
+    desk.put("src/B.cs", &edited(&code("B", value), "public int Get()", member));
+}
+
+/// Two types with summaries, of which one reads the other.
+fn reader() -> Desk {
+    let desk = Desk::new("params.together = 8", &[]);
+    set_reader(&desk, "int", 1);
+    desk.answers(|asked| Ok(all_of(asked, whole)));
+    desk.build(ALL);
+    desk
+}
+
+fn is_about(asked: &Asked, key: &str) -> bool {
+    asked.types() == [key]
+}
+
+#[test]
+fn an_edited_reader_is_asked_about_with_what_it_reads() {
+    let desk = reader();
+    set_reader(&desk, "long", 2);
+    let kept = |one: &Asked| {
+        if is_about(one, "N.A") {
+            "NO CHANGE".to_owned()
+        } else {
+            limits(one)
+        }
+    };
+    desk.answers(move |asked| Ok(all_of(asked, kept)));
+    let built = desk.build(ALL);
+    assert_eq!((built.failures(), types(&built)), (vec![], vec!["N.A+N.B".to_owned()]));
+    assert_paid(&desk, 3);
+    assert!(desk.text(LABELS[1]).0.contains("Gives another number of N.B now"));
+    assert_eq!(desk.build(ALL).asked.len(), 0);
+}
+
+#[test]
+fn a_reader_is_asked_about_again_if_the_role_of_what_it_reads_changes() {
+    let desk = reader();
+    set_reader(&desk, "long", 2);
+    let other = |one: &Asked| match is_about(one, "N.A") {
+        true => "ROLE:\n- Counts the apples of a garden [Get].\n".to_owned(),
+        false => limits(one),
+    };
+    desk.answers(move |asked| Ok(all_of(asked, other)));
+    let built = desk.build(ALL);
+    assert_eq!(
+        (built.failures(), types(&built)),
+        (vec![], vec!["N.A+N.B".to_owned(), "N.B".to_owned()])
+    );
+    assert!(
+        built.asked[1].user.contains("Counts the apples of a garden"),
+        "{}",
+        built.asked[1].user
+    );
+    assert_paid(&desk, 4);
+    assert_eq!(desk.build(ALL).asked.len(), 0);
+}
+
+#[test]
+fn an_unusable_answer_about_a_reader_is_one_try() {
+    let about_reader = |built: &Built| {
+        built
+            .asked
+            .iter()
+            .filter(|asked| asked.types().iter().any(|key| key == "N.B"))
+            .count()
+    };
+    let rubbish = |one: &Asked| if is_about(one, "N.B") { "Well." } else { "NO CHANGE" }.to_owned();
+    let (alone, together) = (reader(), reader());
+    for desk in [&alone, &together] {
+        desk.answers(move |asked| Ok(all_of(asked, rubbish)));
+    }
+    set_reader(&alone, "int", 2);
+    set_reader(&together, "long", 2);
+    let (alone, together) = (alone.build(ALL), together.build(ALL));
+    assert_eq!(together.failures(), alone.failures());
+    assert_eq!(about_reader(&together), about_reader(&alone), "{:?}", types(&together));
 }

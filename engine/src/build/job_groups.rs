@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// Maximum number of jobs in a group.
-const MOST_MEMBERS: usize = 256;
+pub(super) const MOST_MEMBERS: usize = 256;
 
 /// Jobs that wait for a group, and the group that is running.
 pub(super) struct JobGroups {

@@ -361,7 +361,7 @@ pub trait RowSource {
 pub enum Grouping {
     /// Each job runs alone.
     Never,
-    /// When at least one of them replaces a result that was paid for: after an edit, not in a first build.
+    /// When at least one of them, or an earlier one of the build, replaces a result that was paid for: after an edit, not in a first build.
     AfterEdits,
     /// Whenever several wait.
     Always,

@@ -18,7 +18,7 @@ const TRIES: usize = 3;
 ///
 /// # Errors
 /// When the notes cannot be read or written.
-pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
+pub(crate) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     finish_those(files, now, |_| true)
 }
 

@@ -11,7 +11,7 @@ use crate::edit::files::{FileWithBytes, Files, Save, SaveError};
 use crate::edit::lines::{Ends, body, split};
 use crate::edit::merge::{AdjacentChanges, join};
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
-use crate::edit::saving::{finish_merges, save_merge};
+use crate::edit::saving::{finish, save_merge};
 use crate::edit::session::{LIFETIME, Saving};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -32,6 +32,8 @@ pub struct Merged {
     pub conflicts: Vec<Conflict>,
     /// The edit session of which the merge is an edit, if it wrote files.
     pub session: Option<String>,
+    /// Sentences about saves that were cut short before.
+    pub notes: Vec<String>,
 }
 
 /// The result of a merge for one file.
@@ -87,11 +89,13 @@ pub(super) enum Outcome {
 pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, OverlayError> {
     unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;
-    finish_merges(files, now)?;
+    // A save that was cut short has staged files, which this save would replace.
+    let notes = finish(files, now)?;
     let mut tries = TRIES;
     loop {
         let mut overlay = unexpired_overlay(files, name, now)?;
         let (mut merged, planned) = plan_merge(files, &overlay.documents)?;
+        merged.notes.clone_from(&notes);
         if !merged.conflicts.is_empty() {
             return Ok(merged);
         }

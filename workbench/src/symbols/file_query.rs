@@ -52,6 +52,8 @@ pub fn find_sources(path: &str, sources: &[String]) -> Option<NamedSources> {
         };
         let folders: BTreeSet<String> = sources.iter().filter_map(folder_of).collect();
         return Some(match folders.is_empty() {
+            // Words with a slash are no path: `read/write lock`.
+            true if path.contains(char::is_whitespace) && !path.ends_with(".cs") => return None,
             true => NamedSources::Nothing,
             false => NamedSources::Folders(folders.into_iter().collect()),
         });
@@ -111,6 +113,8 @@ mod tests {
         assert_eq!(found("Core/Deep"), folders(&["lib/Core/Deep/"]));
         assert_eq!(found("d.cs"), Some(NamedSources::Nothing));
         assert_eq!(found("Store.Get"), None);
+        assert_eq!(found("read/write lock"), None);
+        assert_eq!(found("My Core/x.cs"), Some(NamedSources::Nothing));
     }
 
     #[test]

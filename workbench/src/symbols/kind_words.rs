@@ -75,10 +75,9 @@ fn split_kind(text: &str) -> Option<(Option<&'static str>, &str)> {
     // The bases and the body of a declaration are no part of its name.
     let end = rest.find(['{', ';']).unwrap_or(rest.len());
     let name = &rest[..end];
-    let name = match name.find(':') {
-        Some(at) if !name[at..].starts_with("::") => &name[..at],
-        _ => name,
-    };
+    let is_single = |at: &usize| !name[at + 1..].starts_with(':') && !name[..*at].ends_with(':');
+    let end = name.match_indices(':').map(|(at, _)| at).find(is_single);
+    let name = &name[..end.unwrap_or(name.len())];
     let name = name.trim();
     (rest.len() < text.trim().len() && !name.is_empty()).then_some((kind, name))
 }
@@ -170,6 +169,7 @@ mod tests {
             ("Class Reader", None),
             ("big store", None),
             ("class global::N.A", Some((Some("class"), "global::N.A"))),
+            ("class global::N.A : B", Some((Some("class"), "global::N.A"))),
         ] {
             assert_eq!(split_kind(text), expected, "{text}");
         }

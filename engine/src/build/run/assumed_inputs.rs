@@ -8,6 +8,7 @@ use super::demand::planned_edge;
 use super::finish::micros;
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::job::{Done, Job, JobMode, Past, ReportedCost, Settled, Task};
+use crate::build::job_groups::MOST_MEMBERS;
 use crate::graph::{EdgeFrom, Edges, NodeId};
 use crate::planning::expand;
 use crate::seams::paid::Notes;
@@ -33,6 +34,15 @@ pub(super) struct AssumedInputs {
     running: FxHashMap<NodeId, AssumedJob>,
     /// Results that no node has taken.
     results: FxHashMap<ActionKey, AssumedResult>,
+    /// Unusable answers, which are paid for: a node with that key does not ask again in this build.
+    rejected: FxHashMap<ActionKey, Failure>,
+}
+
+impl AssumedInputs {
+    /// Takes the reason why the answer under a key is unusable.
+    pub(super) fn take_rejected(&mut self, key: &ActionKey) -> Option<Failure> {
+        self.rejected.remove(key)
+    }
 }
 
 struct AssumedJob {
@@ -57,6 +67,8 @@ impl Run<'_> {
         if open.is_empty() {
             return Ok(());
         }
+        // In a later group, their inputs may have changed already.
+        let most = MOST_JOBS.min(MOST_MEMBERS.saturating_sub(open.len()));
         let mut seen: FxHashSet<NodeId> = open.iter().copied().collect();
         let mut waiting = Vec::new();
         while let Some(id) = open.pop() {
@@ -78,7 +90,7 @@ impl Run<'_> {
         waiting.sort_unstable();
         let mut added = 0;
         for id in waiting {
-            if added < MOST_JOBS
+            if added < most
                 && let Some(job) = self.assumed_job(id)?
             {
                 self.pools.add_paid_job(job, LAST);
@@ -134,7 +146,9 @@ impl Run<'_> {
             }
             let role = &self.context.rules.rule(work.rule).inputs[usize::from(edge.spec)].role;
             let is_pending = !self.nodes.has_ended(node) && self.graph.has_result(node);
-            if !is_pending || !producer.assumes(&definition.params, &definition.settings, role) {
+            // An earlier build left it: its last output may be that of another definition, such as another model.
+            let is_left = self.output_changes.was_left_stale(node);
+            if !is_pending || is_left || !producer.assumes(&definition.params, &definition.settings, role) {
                 return Ok(None);
             }
             assumed += 1;
@@ -281,10 +295,8 @@ impl Run<'_> {
             }
             Done::Failed { failure, parts_cost, took } => {
                 self.add_cost_of_parts(&parts_cost);
-                if let Failure::Rejected(rejected) = &failure
-                    && let Some(spent) = &rejected.spent
-                {
-                    self.settle_rejected(id, spent, micros(took));
+                if matches!(failure, Failure::Rejected(_)) {
+                    self.reject_assumed(id, key, failure, took);
                 }
             }
             Done::Broken(error) => {
@@ -300,6 +312,22 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Fails the nodes that wait for an unusable answer, or keeps the reason for a node that gets this key later.
+    fn reject_assumed(&mut self, id: NodeId, key: ActionKey, failure: Failure, took: Duration) {
+        if let Failure::Rejected(rejected) = &failure
+            && let Some(spent) = &rejected.spent
+        {
+            self.settle_rejected(id, spent, micros(took));
+        }
+        let nodes = self.same_keys.take_waiting(&key);
+        for &node in &nodes {
+            self.give_back(node, &key, &failure, None);
+        }
+        if nodes.is_empty() {
+            self.assumed.rejected.insert(key, failure);
+        }
     }
 
     /// Stores the result under its key, and settles the nodes that wait for it.

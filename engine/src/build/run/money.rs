@@ -79,6 +79,10 @@ impl Run<'_> {
             self.fail_again(id, before);
             return Ok(None);
         }
+        if let Some(failure) = self.assumed.take_rejected(&work.key) {
+            self.give_back(id, &work.key, &failure, None);
+            return Ok(None);
+        }
         if self.context.options.mode.prices() {
             self.start_pricing(id, work);
             return Ok(None);

@@ -356,10 +356,10 @@ impl MethodEntry {
         }
     }
 
-    /// Whether a request that failed because a source changed may be tried again: until then it has read, and stored results. A context records what it
+    /// Whether a request that failed because a source changed may be tried again: until then it has read, stored results, and paid for nothing. A context records what it
     /// shows last.
     pub fn may_be_tried_again(&self) -> bool {
-        matches!(self.effect, Effect::Looks | Effect::Reads) || self.name == "context build"
+        self.is_read_only() || self.name == "context build"
     }
 
     /// Whether the method only reads: it changes nothing visible, and costs nothing.

@@ -35,6 +35,12 @@ pub struct Merged {
     files: Vec<File>,
     /// Places that both sides changed. If there are any, nothing was written.
     conflicts: Vec<Conflict>,
+    /// The edit session with which `edit undo` reverts the merge, if it wrote files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    /// Results of saves that were cut short before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 /// A file.
@@ -115,15 +121,18 @@ impl Method for Merge {
             merged: done.conflicts.is_empty(),
             files: done.files.into_iter().map(file).collect(),
             conflicts: done.conflicts.into_iter().map(conflict).collect(),
+            session: done.session,
+            notes: done.notes,
         })
     }
 
     fn text(answer: &Merged) -> String {
+        let notes: String = answer.notes.iter().map(|note| format!("{note}\n")).collect();
         if answer.merged {
             let lines: String = answer.files.iter().map(|file| format!("{:<8}{}\n", file.how, file.path)).collect();
-            return printable(&format!("{lines}overlay {} is merged and has ended\n", answer.name));
+            return printable(&format!("{notes}{lines}overlay {} is merged and has ended\n", answer.name));
         }
-        let mut text = String::new();
+        let mut text = notes;
         for one in &answer.conflicts {
             // Places in the notation of compilers and editors; the lines of the workspace are those that people see.
             let place = one.workspace.as_ref().map_or(String::new(), |span| format!(":{}", range(span)));

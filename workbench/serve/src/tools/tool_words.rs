@@ -62,7 +62,7 @@ fn end_of_code(text: &str) -> Option<usize> {
 
 /// Returns a command line as the call of a tool: `` `edit` with op = "diff", path = "a.cs" ``. `None` if no tool does it.
 fn call_of_line(line: &str) -> Option<String> {
-    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('\'')).collect();
+    let words = words_of_line(line);
     let is_named = |entry: &&MethodEntry| {
         let name: Vec<&str> = entry.name.split(' ').collect();
         words.starts_with(&name)
@@ -75,6 +75,8 @@ fn call_of_line(line: &str) -> Option<String> {
     };
     let mut arguments: Vec<String> = op.map(|op| format!("op = \"{op}\"")).into_iter().collect();
     let mut positions = positional_names(entry).into_iter();
+    // Position of the last positional argument: a path in a message has no quotes, and may contain spaces.
+    let mut last: Option<usize> = None;
     let mut words = words.into_iter().skip(entry.name.split(' ').count()).peekable();
     while let Some(word) = words.next() {
         match word.strip_prefix("--") {
@@ -83,13 +85,35 @@ fn call_of_line(line: &str) -> Option<String> {
                 let value = value.map_or_else(|| "true".to_owned(), |value| format!("\"{value}\""));
                 arguments.push(format!("{} = {value}", camel(&option.replace('-', "_"))));
             }
-            None => arguments.extend(positions.next().map(|name| format!("{name} = \"{word}\""))),
+            None => match (positions.next(), last) {
+                (Some(name), _) => {
+                    last = Some(arguments.len());
+                    arguments.push(format!("{name} = \"{word}\""));
+                }
+                (None, Some(at)) => {
+                    arguments[at].pop();
+                    arguments[at].push_str(&format!(" {word}\""));
+                }
+                (None, None) => {}
+            },
         }
     }
     Some(match arguments.is_empty() {
         true => format!("`{tool}`"),
         false => format!("`{tool}` with {}", arguments.join(", ")),
     })
+}
+
+/// Splits a command line into words; quotes hold a word together.
+fn words_of_line(line: &str) -> Vec<&str> {
+    let (mut words, mut rest) = (Vec::new(), line.trim_start());
+    while !rest.is_empty() {
+        let quoted = rest.strip_prefix('\'').and_then(|text| text.split_once('\''));
+        let (word, after) = quoted.unwrap_or_else(|| rest.split_once(char::is_whitespace).unwrap_or((rest, "")));
+        words.push(word);
+        rest = after.trim_start();
+    }
+    words
 }
 
 /// Returns the names of the arguments that a command line takes by position.
@@ -157,6 +181,10 @@ mod tests {
             (
                 "`cortex edit diff a.cs --session e1`",
                 "`edit` with op = \"diff\", path = \"a.cs\", session = \"e1\"",
+            ),
+            (
+                "`cortex edit commit My App/a.cs --session e1`",
+                "`edit` with op = \"commit\", path = \"My App/a.cs\", session = \"e1\"",
             ),
             (
                 "search by name (`cortex grep 'Gone'`)",
