@@ -74,8 +74,7 @@ mod tests {
             for holder in ["pid 1 (a, 1 s)", "pid 1 (a, 2 s)", "pid 2 (b, 0 s)", "pid 3 (c, 0 s)"] {
                 report(holder);
             }
-            let lines = lines.lock().unwrap().clone();
-            lines
+            lines.lock().unwrap().clone()
         };
         assert_eq!(reports(Duration::from_secs(3600)), ["held by pid 1 (a, 1 s)"]);
         let each = ["held by pid 1 (a, 1 s)", "held by pid 2 (b, 0 s)", "held by pid 3 (c, 0 s)"];
