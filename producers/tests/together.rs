@@ -311,7 +311,7 @@ fn a_reader_is_asked_about_again_if_the_role_of_what_it_reads_changes() {
     );
     assert_paid(&desk, 4);
     let role = desk.text(LABELS[0]).0;
-    assert!(role.contains("- Counts the apples of a garden."), "{role}");
+    assert!(role.contains("- Counts the apples of a garden [Get]."), "{role}");
     assert_eq!(desk.build(ALL).asked.len(), 0);
 }
 
