@@ -192,7 +192,7 @@ fn a_build_that_is_stopped_in_a_question_for_many_files_what_was_answered() {
     assert_eq!(desk.build(ALL).asked.len(), 1, "only what had not come is asked for again");
 }
 
-/// Two types, of which the second uses the first, with numbers that an edit changes and members besides.
+/// Two types. The second uses the first. An edit changes their numbers; they have other members, too.
 fn put_tool_and_user(desk: &Desk, value: u32, more: &str) {
     desk.put(
         "src/A.cs",
@@ -263,7 +263,7 @@ fn set_reader(desk: &Desk, result: &str, value: u32) {
     desk.put("src/B.cs", &edited(&code("B", value), "public int Get()", member));
 }
 
-/// Two types with summaries, of which one reads the other.
+/// Two types with summaries. One type reads the other.
 fn reader() -> Desk {
     let desk = Desk::new("params.together = 8", &[]);
     set_reader(&desk, "int", 1);

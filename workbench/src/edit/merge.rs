@@ -445,7 +445,7 @@ mod tests {
     /// A line, and its replacement on either side.
     type Side = (String, Option<String>, Option<String>);
 
-    /// Lines of which each side may change some, combined by the test.
+    /// Lines; each side may change some of them, and the test combines the sides.
     fn sides() -> impl Strategy<Value = Vec<Side>> {
         let line = "[ab]{0,2}(\r\n|\n)";
         let other = prop::option::weighted(0.3, "([xy]{1,2}\n){0,2}");

@@ -30,7 +30,7 @@ pub struct Merged {
     pub files: Vec<(String, How)>,
     /// The conflicts; if there are any, nothing was written.
     pub conflicts: Vec<Conflict>,
-    /// The edit session of which the merge is an edit, if it wrote files.
+    /// The edit session that contains the merge as its edit, if the merge wrote files.
     pub session: Option<String>,
     /// Sentences about saves that were cut short before.
     pub notes: Vec<String>,

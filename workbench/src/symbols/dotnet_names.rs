@@ -66,7 +66,7 @@ pub(super) fn describe_dotnet(symbol: &str, may_be_simple: bool) -> Option<Strin
 }
 
 /// Returns a type of .NET by its whole name, with or without the mark of type parameters.
-fn known(name: &str) -> Option<&'static str> {
+fn dotnet_type_by_name(name: &str) -> Option<&'static str> {
     let generic = || (1..=MOST_TYPE_PARAMETERS).find_map(|count| dotnet::known(&format!("{name}`{count}")));
     dotnet::known(name).or_else(generic)
 }
@@ -77,7 +77,7 @@ fn whole_name(text: &str) -> Option<&'static str> {
     let whole = Some(name).filter(|name| name.contains('.'));
     let owner = name.rsplit_once(['.', '#']).map(|(owner, _)| owner);
     let owner = owner.filter(|owner| owner.contains('.'));
-    [whole, owner].into_iter().flatten().find_map(known)
+    [whole, owner].into_iter().flatten().find_map(dotnet_type_by_name)
 }
 
 /// Returns the .NET type that a simple name means, alone or before one of its members (`IDisposable`, `List<int>`, `Console.WriteLine`).

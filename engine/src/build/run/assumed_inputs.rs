@@ -10,7 +10,6 @@ use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::job::{Done, Job, JobMode, Past, ReportedCost, Settled, Task};
 use crate::build::job_groups::MOST_MEMBERS;
 use crate::graph::{EdgeFrom, Edges, NodeId};
-use crate::planning::expand;
 use crate::seams::paid::Notes;
 use crate::seams::producer::{Failure, Grouping, Output, Pool};
 use crate::store::records::{ActionRecord, Class, InputRecord};
@@ -210,28 +209,10 @@ impl Run<'_> {
                 key: work.key,
                 force: false,
             },
-            NodeProgress::Checking { .. } => {
-                let label = self.graph.node(id).label.clone();
-                let Some(found) = self.context.rules.find(&label) else {
-                    return Ok(None);
-                };
-                let vars = self.context.rules.vars(found.rule, found.value);
-                let Ok(deciding) = expand::discovery(self.context.rules.rule(found.rule), &vars) else {
-                    return Ok(None);
-                };
-                let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
-                Work {
-                    rule: found.rule,
-                    vars,
-                    first: discovery.len(),
-                    discovery,
-                    member_of: None,
-                    plan: Default::default(),
-                    edges: None,
-                    key: ActionKey(Digest([0; 32])),
-                    force: false,
-                }
-            }
+            NodeProgress::Checking { .. } => match self.work_by_rule(id) {
+                Some(work) => work,
+                None => return Ok(None),
+            },
             _ => return Ok(None),
         };
         match work.edges {

@@ -50,27 +50,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store breaks.
     pub(in crate::build) fn plan_of(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
-        let label = self.graph.node(id).label.clone();
-        let Some(found) = self.context.rules.find(&label).filter(|_| source_nodes::leaf(&label).is_none()) else {
-            return Ok(None);
-        };
-        let rule = self.context.rules.rule(found.rule);
-        let vars = self.context.rules.vars(found.rule, found.value);
-        let Ok(deciding) = expand::discovery(rule, &vars) else {
-            return Ok(None);
-        };
-        let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
-        let mut work = Work {
-            rule: found.rule,
-            vars,
-            first: discovery.len(),
-            discovery,
-            member_of: None,
-            plan: Default::default(),
-            edges: None,
-            key: ActionKey(Digest([0; 32])),
-            force: false,
-        };
+        let Some(mut work) = self.work_by_rule(id) else { return Ok(None) };
         let before = self.graph.node(id).edges.clone();
         let is_current = self.origin_of(id).is_some() || !self.graph.is_stale(id) && !self.output_changes.may_reach(id);
         if let Some(edges) = before.clone().filter(|_| is_current) {
@@ -145,6 +125,27 @@ impl Run<'_> {
         let rule = Some(self.context.rules.rule(rule)).filter(|rule| rule.asks())?;
         let uses = &self.context.rules.manifest().producers[rule.producer as usize].uses;
         self.context.registry.get(uses).cloned()
+    }
+
+    /// Returns the work of a node as its rule states it, before its inputs are planned; `None` for a leaf, or without a rule.
+    pub(super) fn work_by_rule(&mut self, id: NodeId) -> Option<Work> {
+        let label = self.graph.node(id).label.clone();
+        let rules = self.context.rules;
+        let found = rules.find(&label).filter(|_| source_nodes::leaf(&label).is_none())?;
+        let vars = rules.vars(found.rule, found.value);
+        let deciding = expand::discovery(rules.rule(found.rule), &vars).ok()?;
+        let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
+        Some(Work {
+            rule: found.rule,
+            vars,
+            first: discovery.len(),
+            discovery,
+            member_of: None,
+            plan: Default::default(),
+            edges: None,
+            key: ActionKey(Digest([0; 32])),
+            force: false,
+        })
     }
 
     /// Expands the edges from the blobs of the deciding nodes; `None` if a blob is missing or does not fit the rule.
