@@ -15,7 +15,7 @@ use crate::seams::paid::{Notes, Spent};
 use crate::seams::producer::{Bound, Cancel, Failure, Input, Inputs, Output, Params, Pool, Producer};
 use crate::store::Commit;
 use crate::store::ledger::{LedgerEntry, Outcome};
-use crate::store::records::{ActionRecord, Class, HistoryRecord, InputRecord, NewResult};
+use crate::store::records::{ActionRecord, Class, HistoryRecord, InputRecord, NewResult, Origin};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
@@ -46,10 +46,6 @@ struct KeyedRequest<'a> {
 }
 
 impl KeyedRequest<'_> {
-    fn is_paid(&self) -> bool {
-        self.pool() == Pool::Paid
-    }
-
     /// Whether a model or a program produces it.
     fn is_waited_for(&self) -> bool {
         self.pool() != Pool::Cpu
@@ -79,6 +75,21 @@ pub struct AdHocResult {
     pub notes: Notes,
     /// Diagnostics of its producer.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl AdHocResult {
+    fn from_record(key: ActionKey, record: ActionRecord, bytes: Arc<[u8]>, cached: bool) -> Self {
+        Self {
+            key,
+            output: record.output,
+            bytes,
+            cached,
+            spent: record.spent,
+            took_us: record.took_us,
+            notes: record.notes,
+            diagnostics: record.diagnostics,
+        }
+    }
 }
 
 impl Session {
@@ -194,41 +205,17 @@ impl Session {
         let became = Outcome::from_mode(output.notes.get("mode").map(String::as_str));
         let ledger = output.spent.clone().map(|spent| self.ledger_entry(wanted, spent, became, took_us));
         // Only its requester reads an ad-hoc result, so a table stays in one page.
-        let (digest, blob): (Digest, Arc<[u8]>) = (Digest::of(&output.bytes), output.bytes.into());
-        let made = AdHocResult {
-            key,
-            output: digest,
-            bytes: blob.clone(),
-            cached: false,
-            spent: output.spent.clone(),
-            took_us,
-            notes: output.notes.clone(),
-            diagnostics: output.diagnostics.clone(),
-        };
-        let record = ActionRecord {
-            output: digest,
-            len: blob.len() as u64,
+        let digest = Digest::of(&output.bytes);
+        let origin = Origin {
             label: wanted.label.to_owned(),
             producer: producer.id().to_string(),
             made_at: self.engine.world.now_secs(),
             took_us,
             inputs: provenance(wanted),
-            diagnostics: output.diagnostics,
-            class: match keyed.is_paid() {
-                true => Class::Paid,
-                false => Class::Cheap,
-            },
-            spent: output.spent,
-            notes: output.notes,
-            parts: Vec::new(),
-            memo: Arc::default(),
+            class: Class::of_pool(keyed.pool()),
         };
-        let result = NewResult {
-            key,
-            record,
-            blob: Some(blob),
-            parts: Vec::new(),
-        };
+        let result = NewResult::from_output(key, output, digest, origin);
+        let made = AdHocResult::from_record(key, result.record.clone(), result.blob.clone().unwrap_or_default(), false);
         self.commit_ad_hoc_result(Some(result), ledger)?;
         Ok(made)
     }
@@ -267,16 +254,7 @@ impl Session {
             return Ok(None);
         };
         let Some(bytes) = blobs.get(&record.output)? else { return Ok(None) };
-        Ok(Some(AdHocResult {
-            key: keyed.key,
-            output: record.output,
-            bytes,
-            cached: true,
-            spent: record.spent,
-            took_us: record.took_us,
-            notes: record.notes,
-            diagnostics: record.diagnostics,
-        }))
+        Ok(Some(AdHocResult::from_record(keyed.key, record, bytes, true)))
     }
 
     fn ad_hoc_producer(&self, wanted: &AdHocRequest<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {

@@ -2,10 +2,10 @@
 
 use super::job::{JobContext, ReportedCost};
 use crate::seams::paid::{Notes, Parts, Spent};
-use crate::seams::producer::{Failure, ProducerId};
+use crate::seams::producer::{Failure, Output, ProducerId};
 use crate::store::Commit;
 use crate::store::ledger::{LedgerEntry, Outcome};
-use crate::store::records::{ActionRecord, Class, NewResult};
+use crate::store::records::{Class, NewResult, Origin};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -65,36 +65,28 @@ impl Parts for StoredParts<'_> {
     }
 
     fn store_part(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure> {
-        let output = Digest::of(answer);
-        let record = ActionRecord {
-            output,
-            len: answer.len() as u64,
+        let output = Output {
+            spent: Some(spent.clone()),
+            notes: Notes::from([("part_of".to_owned(), self.key.0.to_string())]),
+            ..Output::new(answer)
+        };
+        let origin = Origin {
             label: self.label.to_owned(),
             producer: self.producer.to_string(),
             made_at: self.shared.world.now_secs(),
             took_us: 0,
             inputs: Vec::new(),
-            diagnostics: Vec::new(),
             class: Class::Paid,
-            spent: Some(spent.clone()),
-            notes: Notes::from([("part_of".to_owned(), self.key.0.to_string())]),
-            parts: Vec::new(),
-            memo: Arc::default(),
         };
         let line = LedgerEntry {
-            at: record.made_at,
-            label: record.label.clone(),
+            at: origin.made_at,
+            label: origin.label.clone(),
             outcome: Outcome::from_mode(None),
             spent: spent.clone(),
             took_us: 0,
         };
         let commit = Commit {
-            results: vec![NewResult {
-                key: self.part(name),
-                record,
-                blob: Some(answer.into()),
-                parts: Vec::new(),
-            }],
+            results: vec![NewResult::from_output(self.part(name), output, Digest::of(answer), origin)],
             rows: vec![line.to_row()],
             ..Commit::default()
         };

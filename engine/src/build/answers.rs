@@ -4,11 +4,10 @@ use super::invalidated::InvalidatedResult;
 use super::job::{Done, JobContext};
 use crate::seams::job_group::GroupMember;
 use crate::seams::producer::{Failure, Params, ProducerId};
-use crate::store::records::{ActionRecord, Class, NewResult};
+use crate::store::records::{Class, NewResult, Origin};
 use crate::store::unconfirmed::Unconfirmed;
 use crate::store::{ActionLock, Commit, superseded};
 use crate::values::digest::{ActionKey, Digest};
-use std::sync::Arc;
 
 /// Waits until no other process builds the result of a key; `Err` if it is then stored, or the build was stopped. `mark` is the result that a
 /// person invalidated, which does not count.
@@ -69,34 +68,22 @@ pub(super) fn store_answer(
         ..
     } = &mut done
     {
-        let blob: Arc<[u8]> = output.bytes.clone().into();
-        let parts: Vec<_> = output.parts.iter().map(|(digest, part)| (*digest, part.clone())).collect();
-        let record = ActionRecord {
-            output: *digest,
-            len: blob.len() as u64,
+        let origin = Origin {
             label: label.to_owned(),
             producer: producer.to_string(),
             made_at: shared.world.now_secs(),
             took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             inputs: Vec::new(),
-            diagnostics: output.diagnostics.clone(),
             class: Class::Paid,
-            spent: output.spent.clone(),
-            notes: output.notes.clone(),
-            parts: parts.iter().map(|(digest, _)| *digest).collect(),
-            memo: output.memo.clone(),
         };
+        let result = NewResult::from_output(*key, (**output).clone(), *digest, origin);
+        let (record, blob, parts) = (result.record.clone(), result.blob.clone().unwrap_or_default(), result.parts.clone());
         // The cache may be slow; commit a paid result before anything else can fail.
         let before = match shared.blobs.action(key) {
             Ok(before) => before.filter(|_| fresh),
             Err(error) => return Done::Broken(error),
         };
-        let mut results = vec![NewResult {
-            key: *key,
-            record: record.clone(),
-            blob: Some(blob.clone()),
-            parts: parts.clone(),
-        }];
+        let mut results = vec![result];
         results.extend(before.and_then(|before| superseded::result_to_keep(key, before, digest)));
         let durable = Commit {
             results,

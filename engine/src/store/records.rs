@@ -2,6 +2,7 @@
 
 use super::codec::{shared_bytes, shared_text};
 use crate::seams::paid::{Notes, Spent};
+use crate::seams::producer::{Output, Pool};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
@@ -18,6 +19,16 @@ pub enum Class {
     /// Paid for: gc removes it last.
     #[n(1)]
     Paid,
+}
+
+impl Class {
+    /// Returns the class of results that a pool produces.
+    pub fn of_pool(pool: Pool) -> Self {
+        match pool {
+            Pool::Paid => Self::Paid,
+            _ => Self::Cheap,
+        }
+    }
 }
 
 /// One input of an action, as provenance for `explain`.
@@ -124,7 +135,52 @@ pub struct NewResult {
     pub parts: Vec<(Digest, Arc<[u8]>)>,
 }
 
+/// Where, when and by what a result was produced: the fields of its record that its producer does not know.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// See [`ActionRecord::label`].
+    pub label: String,
+    /// See [`ActionRecord::producer`].
+    pub producer: String,
+    /// See [`ActionRecord::made_at`].
+    pub made_at: u64,
+    /// See [`ActionRecord::took_us`].
+    pub took_us: u64,
+    /// See [`ActionRecord::inputs`].
+    pub inputs: Vec<InputRecord>,
+    /// See [`ActionRecord::class`].
+    pub class: Class,
+}
+
 impl NewResult {
+    /// Returns a producer's output, whose bytes have this digest, as a result to store with all its blobs.
+    pub fn from_output(key: ActionKey, output: Output, digest: Digest, origin: Origin) -> Self {
+        let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
+        let mut pieces: Vec<Digest> = parts.iter().map(|(digest, _)| *digest).chain(output.kept).collect();
+        pieces.sort_unstable();
+        let record = ActionRecord {
+            output: digest,
+            len: output.bytes.len() as u64,
+            label: origin.label,
+            producer: origin.producer,
+            made_at: origin.made_at,
+            took_us: origin.took_us,
+            inputs: origin.inputs,
+            diagnostics: output.diagnostics,
+            class: origin.class,
+            spent: output.spent,
+            notes: output.notes,
+            parts: pieces,
+            memo: output.memo,
+        };
+        Self {
+            key,
+            record,
+            blob: Some(output.bytes.into()),
+            parts,
+        }
+    }
+
     /// Returns the blobs to store with it, by digest.
     pub fn blobs(&self) -> impl Iterator<Item = (Digest, &Arc<[u8]>)> {
         let own = self.blob.iter().map(|blob| (self.record.output, blob));

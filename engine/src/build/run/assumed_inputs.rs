@@ -12,7 +12,7 @@ use crate::build::job_groups::MOST_MEMBERS;
 use crate::graph::{EdgeFrom, Edges, NodeId};
 use crate::seams::paid::Notes;
 use crate::seams::producer::{Failure, Grouping, Output, Pool};
-use crate::store::records::{ActionRecord, Class, InputRecord};
+use crate::store::records::InputRecord;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -322,50 +322,28 @@ impl Run<'_> {
         cost: &ReportedCost,
     ) -> Result<(), RunError> {
         let AssumedJob { work, provenance } = job;
-        let label = self.graph.node(id).label.clone();
-        let blob: Arc<[u8]> = output.bytes.into();
-        let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
-        let mut pieces: Vec<Digest> = parts.iter().map(|(digest, _)| *digest).chain(output.kept).collect();
-        pieces.sort_unstable();
-        let keep = self.keep_if_read(work.rule, false, (digest, &blob), &parts);
-        let took_us = micros(took);
-        if let Some(spent) = &output.spent {
-            self.settle_expense(&label, &output.notes, spent, cost, took_us);
-        }
+        let mut stored = self.new_result(id, &work, output, digest, took, provenance);
+        self.settle_cost(&stored.record, cost);
+        self.cache_result(work.rule, false, &mut stored);
         self.record_unconfirmed(id, &work.key, self.context.now)?;
         self.durations.add_duration(self.context.rules.rule(work.rule).producer, took);
         let result = AssumedResult {
             output: digest,
-            notes: output.notes.clone(),
-            diagnostics: output.diagnostics.clone(),
+            notes: stored.record.notes.clone(),
+            diagnostics: stored.record.diagnostics.clone(),
             took,
         };
-        let record = ActionRecord {
-            output: digest,
-            len: blob.len() as u64,
-            label: label.to_string(),
-            producer: self.producer_name(work.rule),
-            made_at: self.context.now,
-            took_us,
-            inputs: provenance,
-            diagnostics: output.diagnostics,
-            class: Class::Paid,
-            spent: output.spent,
-            notes: output.notes,
-            parts: pieces,
-            memo: output.memo,
-        };
         let nodes = self.same_keys.take_waiting(&work.key);
-        self.same_keys.set_built(work.key, &record);
+        self.same_keys.set_built(work.key, &stored.record);
         self.assumed.results.insert(work.key, result);
         for node in nodes {
             if let Some(work) = self.nodes.take_work(node, Stage::Running)
                 && !self.settle_assumed(node, &work)?
             {
-                self.settle_cached(node, &work, digest, took_us, &record.diagnostics, record.spent.as_ref());
+                self.settle_cached_record(node, &work, &stored.record);
             }
         }
-        self.outbox.add_result(work.key, record, (blob, keep), parts);
+        self.outbox.add_result(stored);
         // Commit a paid result before anything else can fail.
         self.make_durable()
     }

@@ -9,7 +9,7 @@ use crate::build::sharing::{RemoteResult, is_single};
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::paid::Notes;
 use crate::seams::producer::{Failure, Output};
-use crate::store::records::{ActionRecord, Class, InputRecord};
+use crate::store::records::{ActionRecord, Class, InputRecord, NewResult, Origin};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, SourceLocation};
 use crate::values::digest::{ActionKey, Digest};
@@ -68,32 +68,41 @@ impl Run<'_> {
             _ => return Ok(()),
         };
         let RemoteResult { record, blob, parts } = found;
+        let mut result = NewResult {
+            key,
+            record,
+            blob: Some(blob),
+            parts,
+        };
         let before = self.graph.node(id).result.map(|result| result.output);
-        let keep = self.keep_if_read(rule, force, (record.output, &blob), &parts);
-        if force && before.is_some_and(|before| before != record.output) {
+        self.cache_result(rule, force, &mut result);
+        if force && before.is_some_and(|before| before != result.record.output) {
             self.mark_readers(id);
         }
-        self.settle_found(id, &record)?;
-        self.same_keys.set_built(key, &record);
-        self.outbox.add_result(key, record, (blob, keep), parts);
+        self.settle_found(id, &result.record)?;
+        self.same_keys.set_built(key, &result.record);
+        self.outbox.add_result(result);
         self.send_full_batch()
     }
 
-    /// Caches an output while it may be read. Returns whether to store it.
-    pub(super) fn keep_if_read(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
+    /// Caches an output while it may be read. Removes its bytes from the result if the store does not keep them.
+    pub(super) fn cache_result(&self, rule: u32, force: bool, result: &mut NewResult) {
+        let blobs = &self.context.shared.blobs;
+        let output = result.record.output;
         let producer = &self.context.rules.manifest().producers[self.context.rules.rule(rule).producer as usize];
         // Store an output too large for memory: it would be rebuilt for every reader. Store a tree together with its parts: readers of the tree
         // look for them.
-        let keep = producer.keep || blob.len() > LARGEST || !parts.is_empty();
+        let keep = producer.keep || result.record.len > LARGEST as u64 || !result.parts.is_empty();
         if keep || force {
-            self.context.shared.blobs.pin(digest, blob.clone());
-            for (digest, part) in parts {
-                self.context.shared.blobs.pin(*digest, part.clone());
+            for (digest, blob) in result.blobs() {
+                blobs.pin(digest, blob.clone());
             }
-        } else {
-            self.context.shared.blobs.remember(digest, blob);
+        } else if let Some(blob) = &result.blob {
+            blobs.remember(output, blob);
         }
-        keep
+        if !keep {
+            result.blob = None;
+        }
     }
 
     /// Running → Settled: another process requested the same and stored the answer.
@@ -120,7 +129,7 @@ impl Run<'_> {
         }
     }
 
-    fn settle_cached_record(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
+    pub(super) fn settle_cached_record(&mut self, id: NodeId, work: &Work, record: &ActionRecord) {
         self.settle_cached(id, work, record.output, record.took_us, &record.diagnostics, record.spent.as_ref());
     }
 
@@ -129,61 +138,67 @@ impl Run<'_> {
         let Some(work) = self.nodes.take_work(id, Stage::Running) else {
             return Ok(());
         };
-        let label = self.graph.node(id).label.clone();
-        let result = self.graph.node(id).result;
-        let blob: Arc<[u8]> = output.bytes.into();
-        let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
-        let mut pieces: Vec<Digest> = parts.iter().map(|(digest, _)| *digest).chain(output.kept).collect();
-        pieces.sort_unstable();
-        if let Some(result) = result.filter(|result| self.is_rebuilt(id) && result.key == work.key) {
+        let last = self.graph.node(id).result;
+        if let Some(last) = last.filter(|last| self.is_rebuilt(id) && last.key == work.key) {
             // A reader of the lost bytes gets the new ones if they differ.
-            if !work.force || result.output == digest {
-                self.finish_comparison(id, &work, result.output, (digest, &blob));
+            if !work.force || last.output == digest {
+                self.finish_comparison(id, &work, last.output, (digest, &output.bytes.into()));
                 return Ok(());
             }
         }
-        let before = result.map(|result| result.output);
-        let keep = self.keep_if_read(work.rule, work.force, (digest, &blob), &parts);
+        let before = last.map(|last| last.output);
         self.report_ran(id, &output.notes, &output.diagnostics, took, (before, digest));
-        let took_us = micros(took);
         let paid = self.is_paid(&work);
-        if let Some(spent) = &output.spent {
-            self.settle_expense(&label, &output.notes, spent, cost, took_us);
-        }
+        let mut result = self.new_result(id, &work, output, digest, took, self.provenance(&work));
+        self.settle_cost(&result.record, cost);
         if paid {
             self.settle_answer(id, &work.key, &digest)?;
         }
-        let record = ActionRecord {
-            output: digest,
-            len: blob.len() as u64,
-            label: label.to_string(),
-            producer: self.producer_name(work.rule),
-            made_at: self.context.now,
-            took_us,
-            inputs: self.provenance(&work),
-            diagnostics: output.diagnostics,
-            class: if paid { Class::Paid } else { Class::Cheap },
-            spent: output.spent,
-            notes: output.notes,
-            parts: pieces,
-            memo: output.memo,
-        };
+        // A paid result was already offered, or withdrawn in favour of another machine's.
+        if !paid {
+            self.offer(&work, &result);
+        }
+        self.cache_result(work.rule, work.force, &mut result);
         if work.force && before.is_some_and(|before| before != digest) {
             self.mark_readers(id);
         }
         self.settle(id, &work, digest, OutputOrigin::Ran);
-        self.settle_same_key(&work.key, &record);
+        self.settle_same_key(&work.key, &result.record);
         self.durations.add_duration(self.context.rules.rule(work.rule).producer, took);
-        // A paid result was already offered, or withdrawn in favour of another machine's.
-        if !paid {
-            self.offer(&work, &record, &blob, &parts);
-        }
-        self.outbox.add_result(work.key, record, (blob, keep), parts);
+        self.outbox.add_result(result);
         if paid {
             // Commit a paid result before anything else can fail.
             return self.make_durable();
         }
         self.send_full_batch()
+    }
+
+    /// Returns an output of a node's producer as a result to store.
+    pub(super) fn new_result(
+        &self,
+        id: NodeId,
+        work: &Work,
+        output: Output,
+        digest: Digest,
+        took: Duration,
+        inputs: Vec<InputRecord>,
+    ) -> NewResult {
+        let origin = Origin {
+            label: self.graph.node(id).label.to_string(),
+            producer: self.producer_name(work.rule),
+            made_at: self.context.now,
+            took_us: micros(took),
+            inputs,
+            class: Class::of_pool(self.pool(work)),
+        };
+        NewResult::from_output(work.key, output, digest, origin)
+    }
+
+    /// Enters the cost of a new result, if it has one.
+    pub(super) fn settle_cost(&mut self, record: &ActionRecord, cost: &ReportedCost) {
+        if let Some(spent) = &record.spent {
+            self.settle_expense(&record.label, &record.notes, spent, cost, record.took_us);
+        }
     }
 
     /// Counts and reports a node whose producer ran, with its output before and now.
@@ -248,12 +263,12 @@ impl Run<'_> {
     }
 
     /// Offers a result to other machines, if a lookup of it pays for them, or the result in the cache is wrong.
-    fn offer(&self, work: &Work, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
+    fn offer(&self, work: &Work, result: &NewResult) {
         let pool = self.pool(work);
-        if let Some(sharing) = self.context.shared.sharing.as_ref()
+        if let (Some(sharing), Some(blob)) = (&self.context.shared.sharing, &result.blob)
             && (self.is_shared(work.rule, pool) || sharing.cache.is_spoiled(&work.key))
         {
-            sharing.offer(&work.key, record, blob, parts);
+            sharing.offer(&work.key, &result.record, blob, &result.parts);
         }
     }
 

@@ -3,10 +3,9 @@
 use super::held_action_locks::HeldActionLocks;
 use super::leftover::Leftover;
 use crate::build::writer::{Batch, Writer};
-use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
+use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{ActionLock, RowChange, StoreError};
-use crate::values::digest::{ActionKey, Digest};
-use std::sync::Arc;
+use crate::values::digest::ActionKey;
 
 /// Limits of a batch.
 const BATCH_RESULTS: usize = 1_000;
@@ -37,21 +36,9 @@ impl Outbox {
         }
     }
 
-    /// Adds a result; with `keep`, its bytes are stored.
-    pub(super) fn add_result(
-        &mut self,
-        key: ActionKey,
-        record: ActionRecord,
-        (blob, keep): (Arc<[u8]>, bool),
-        parts: Vec<(Digest, Arc<[u8]>)>,
-    ) {
-        self.bytes += blob.len() + parts.iter().map(|(_, part)| part.len()).sum::<usize>();
-        self.results.push(NewResult {
-            key,
-            record,
-            blob: keep.then_some(blob),
-            parts,
-        });
+    pub(super) fn add_result(&mut self, result: NewResult) {
+        self.bytes += result.blobs().map(|(_, blob)| blob.len()).sum::<usize>();
+        self.results.push(result);
     }
 
     /// Adds the record of an answer that a new one replaces.
