@@ -148,18 +148,19 @@ fn change_as<E: From<io::Error>>(
     Ok(true)
 }
 
-/// Appends to a file; empties it first when it has `most` bytes or more.
+/// Appends to a file; empties it first when it has `most` bytes or more. Returns the file.
 ///
 /// # Errors
 /// When it is a link, or cannot be written.
-pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<()> {
+pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<File> {
     let (folder, name) = open_parent(root, below, true)?;
     let mut file = folder.open_to_append(name, SHARED)?;
     if file.metadata()?.len() >= most {
         kill_points::check_killed()?;
         file.set_len(0)?;
     }
-    kill_points::write(&mut file, bytes)
+    kill_points::write(&mut file, bytes)?;
+    Ok(file)
 }
 
 /// Removes a file. Returns whether it existed.

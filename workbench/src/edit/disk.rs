@@ -3,7 +3,7 @@
 //! session has the whole text.
 
 use super::edit_log::Category;
-use super::editable_paths::{Guard, Refused, resolve};
+use super::editable_paths::{Guard, Refused, is_one, resolve};
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::staged::{Batch, Staged, staged_name};
@@ -250,12 +250,22 @@ impl Files for Disk {
         seen.is_ok_and(|seen| seen.links > 1)
     }
 
+    fn is_one(&self, path: &str, other: &str) -> bool {
+        is_one(&self.root.join(path), &self.root.join(other))
+    }
+
     fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         checkout::read_file(&self.root, &note_path(name), LARGEST)
     }
 
     fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         checkout::write_file(&self.root, &note_path(name), bytes)
+    }
+
+    fn append_note(&self, name: &str, bytes: &str) -> io::Result<u64> {
+        let file = checkout::append(&self.root, &note_path(name), bytes.as_bytes(), u64::MAX)?;
+        kill_points::sync(&file)?;
+        Ok(file.metadata()?.len())
     }
 
     fn drop_note(&self, name: &str) -> io::Result<()> {

@@ -1,15 +1,12 @@
-//! The end of drafts: expired edit sessions and overlays are removed, and contents that neither a draft nor a journal of a live context names.
+//! The end of drafts: expired edit sessions and overlays are removed, and contents that neither a draft nor the log of drafts names.
 
 use super::contents;
+use super::draft_log::DraftLog;
 use super::files::Files;
 use super::overlay_record::{Listed, list_overlays, overlay_note_name};
 use super::session::{EditSession, list_sessions};
-use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-
-/// Folder of the journals of live contexts.
-pub(crate) const JOURNALS: &str = "live";
 
 /// Number of sessions at which opening another one triggers a cleanup.
 const MANY: usize = 64;
@@ -84,8 +81,8 @@ pub(super) fn collect_beyond(files: &impl Files, now: u64, most: usize, room: u6
     }
     let mut is_complete = sessions.len() == names.len();
     is_complete &= add_interrupted_saves(files, &mut wanted)?;
-    is_complete &= add_journals(files, &mut wanted)?;
     is_complete &= end_overlays(files, now, &mut wanted)?;
+    DraftLog::from_files(files)?.collect_contents(files, &mut wanted);
     if is_complete {
         for name in lengths.keys().filter(|name| !wanted.contains(*name)) {
             files.drop_note(&contents::note_name(name))?;
@@ -101,28 +98,6 @@ fn add_interrupted_saves(files: &impl Files, wanted: &mut BTreeSet<String>) -> i
         let bytes = files.read_note(&format!("saving/{name}"))?.unwrap_or_default();
         match serde_json::from_slice::<EditSession>(&bytes) {
             Ok(session) => wanted.extend(session.contents().cloned()),
-            Err(_) => is_complete = false,
-        }
-    }
-    Ok(is_complete)
-}
-
-/// Adds the texts of journals. Returns whether all could be read.
-fn add_journals(files: &impl Files, wanted: &mut BTreeSet<String>) -> io::Result<bool> {
-    #[derive(Deserialize)]
-    struct Journal {
-        versions: Vec<Text>,
-        anchors: Vec<Text>,
-    }
-    #[derive(Deserialize)]
-    struct Text {
-        digest: String,
-    }
-    let mut is_complete = true;
-    for (name, _) in files.notes(JOURNALS)? {
-        let bytes = files.read_note(&format!("{JOURNALS}/{name}"))?.unwrap_or_default();
-        match serde_json::from_slice::<Journal>(&bytes) {
-            Ok(journal) => wanted.extend(journal.versions.into_iter().chain(journal.anchors).map(|text| text.digest)),
             Err(_) => is_complete = false,
         }
     }

@@ -161,6 +161,9 @@ pub trait Files {
     /// Whether a file is written in place because it has several hard links: a killed process can leave it half written.
     fn is_in_place(&self, path: &str) -> bool;
 
+    /// Whether two paths are names of the same file.
+    fn is_one(&self, path: &str, other: &str) -> bool;
+
     /// Reads a note.
     ///
     /// # Errors
@@ -172,6 +175,12 @@ pub trait Files {
     /// # Errors
     /// When the note cannot be written; the old one stays.
     fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+
+    /// Appends to a note durably, and returns its length; a kill may cut the appended bytes.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn append_note(&self, name: &str, bytes: &str) -> io::Result<u64>;
 
     /// Removes a note, if it exists.
     ///

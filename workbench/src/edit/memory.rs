@@ -234,6 +234,10 @@ impl Files for Memory {
         false
     }
 
+    fn is_one(&self, path: &str, other: &str) -> bool {
+        path == other
+    }
+
     fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }
@@ -245,6 +249,13 @@ impl Files for Memory {
         }
         self.notes.borrow_mut().insert(name.to_owned(), bytes.to_vec());
         Ok(())
+    }
+
+    fn append_note(&self, name: &str, bytes: &str) -> io::Result<u64> {
+        let before = self.read_note(name)?.unwrap_or_default();
+        let all = [before.as_slice(), bytes.as_bytes()].concat();
+        self.write_note(name, &all)?;
+        Ok(all.len() as u64)
     }
 
     fn drop_note(&self, name: &str) -> io::Result<()> {

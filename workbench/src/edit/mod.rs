@@ -14,13 +14,17 @@ mod conditional;
 pub mod contents;
 mod declarations_only;
 pub(crate) mod declared;
+pub mod difference;
 mod directive_settings;
 mod directives;
 pub mod disk;
+pub mod document_names;
+pub mod draft_log;
 pub mod edit_counts;
 pub mod edit_log;
 pub mod editable_paths;
 mod editing;
+pub mod editor;
 pub mod encoding;
 pub mod expiry;
 pub mod extracting_interfaces;
@@ -32,6 +36,7 @@ pub mod head;
 mod hunks;
 pub mod implementing;
 mod indent;
+pub mod journal;
 #[cfg(test)]
 mod killed_tests;
 mod line_ends;
@@ -76,7 +81,6 @@ pub mod symbol;
 mod targets;
 #[cfg(test)]
 pub(crate) mod test_folder;
-pub mod trail;
 pub mod tree;
 #[cfg(test)]
 mod trouble_tests;

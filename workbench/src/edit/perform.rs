@@ -6,6 +6,7 @@ use super::buffer_operations::{both_changes, close, commit, diff, discard, persi
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::choose_session::choose_session;
+use super::draft_log::Step;
 use super::edit_counts::EditCounts;
 use super::edit_log::{Category, Log, OperationEvents};
 use super::editing::{
@@ -23,7 +24,6 @@ use super::selected_nodes::{NodesToReplace, replace_nodes};
 use super::session::{self, EditSession, NoSession};
 use super::state::{DocumentState, FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolve_path, targets};
-use super::trail::Moved;
 use super::{expiry, markdown, patch, patch_series, saving};
 use engine::values::quantity::plural;
 use serde_json::{Value, json};
@@ -172,10 +172,12 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
     if let Some(path) = focus.clone().filter(|_| came_to_nothing)
         && let Some(document) = run.session.documents.get(&path)
     {
-        let (text, why) = (document.now.text.clone(), done.summary.clone());
-        run.moves.push((path, Moved::Failed { text, why }));
+        let text = document.now.text.clone();
+        run.add_step(Step {
+            failed: Some(done.summary.clone()),
+            ..Step::from_change(&path, &text, &text)
+        });
     }
-    run.follow(request.order.name());
     *met = std::mem::take(&mut run.met);
     run.ended = offered && !run.offers() && !matches!(request.order, Order::Discard | Order::Close);
     let closed = request.order == Order::Close && done.status == Some(Status::Success);
@@ -188,7 +190,7 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
             .end_session(files)
             .and_then(|()| if closed { expiry::collect(files, now) } else { Ok(Vec::new()) })
             .map(|ended| run.notes.extend(ended)),
-        false => run.session.store(files),
+        false => run.store_session(request.order.name()),
     };
     if run.is_saving && kept.is_ok() {
         // The stored session is newer than the journal, so a journal that remains is ignored.

@@ -3,13 +3,13 @@
 
 use super::allowed_tools::{Tool, allows, tools_allowed_in};
 use super::contents::{Content, content, read_kept_content, write_content};
+use super::draft_log::Step;
 use super::edit_log::OperationEvents;
 use super::editable_paths::Refused;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{FileWithBytes as Read, Files, Stamp};
 use super::session::{Document, Edit, EditSession, FileEdit, Version};
 use super::state::{Effect, Event, FileRelation, Mode, Status, WorkflowState, transition};
-use super::trail::Moved;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -82,8 +82,8 @@ pub struct EditRun<'f, F: Files> {
     pub notes: Vec<String>,
     /// Events for the logs.
     pub met: OperationEvents,
-    /// Changes of its documents, by path.
-    pub(super) moves: Vec<(String, Moved)>,
+    /// Its steps, for the log of drafts.
+    pub(super) steps: Vec<Step>,
     /// Files that must not be edited, with reasons.
     barred: BTreeMap<String, Refused>,
     /// Whether pending candidates were dropped.
@@ -118,7 +118,7 @@ impl<'f, F: Files> EditRun<'f, F> {
             now,
             turn: files.increasing_number(),
             met: OperationEvents::default(),
-            moves: Vec::new(),
+            steps: Vec::new(),
             ended: false,
             delta: 0,
             looked: BTreeMap::new(),
@@ -483,8 +483,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         }
         for change in &changes {
             self.document_mut(&change.path).now.clone_from(&change.to);
-            let (from, to) = (change.from.text.clone(), change.to.text.clone());
-            self.moves.push((change.path.clone(), Moved::Own { from, to }));
+            self.add_step(Step::from_change(&change.path, &change.from.text, &change.to.text));
         }
         Ok(changes)
     }

@@ -2,12 +2,12 @@
 //! back. Operations of sessions and merges of overlays save their files in this way.
 
 use super::contents::Content;
+use super::draft_log::Step;
 use super::encoding::{PLAIN, decode};
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{EditRun, Trouble, unread};
 use super::session::{Document, EditSession, FileEdit, Saving, Version};
 use super::state::{DocumentState, Event, FileRelation, Mode, Reread, Status};
-use super::trail::Moved;
 use serde_json::json;
 use std::io;
 
@@ -39,14 +39,13 @@ fn finish_those<F: Files>(files: &F, now: u64, is_meant: impl Fn(&EditSession) -
         let id = run.id();
         let edit = run.session.done.last().filter(|edit| edit.id == id);
         let operation = edit.map_or("commit".to_owned(), |edit| edit.operation.clone());
-        run.follow(&operation);
         // Once the session is stored, no process looks for the staged files again.
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
         // In reverse order: a missing staged file before an existing one marks a saved file.
         meant.rev().for_each(|saving| files.unstage(&saving.path));
         // A merge that saved nothing waits in its overlay.
         if run.session.overlay.take().is_none() || run.session.is_saved() {
-            run.session.store(files)?;
+            run.store_session(&operation)?;
         }
         notes.append(&mut run.notes);
         session.end_saving(files)?;
@@ -82,9 +81,8 @@ pub(crate) fn save_merge<F: Files>(
         return Ok(Err(error));
     }
     saving.iter().for_each(|saving| run.settle(saving));
-    run.follow(&operation);
     run.session.overlay = None;
-    run.session.store(files)?;
+    run.store_session(&operation)?;
     run.session.end_saving(files)?;
     Ok(Ok(run.session.id))
 }
@@ -123,8 +121,7 @@ impl<F: Files> EditRun<'_, F> {
                 ..Document::of(after.clone())
             };
             self.session.documents.insert(path.clone(), document);
-            let (from, to) = (from.clone(), to.clone());
-            self.moves.push((path.clone(), Moved::Own { from, to }));
+            self.add_step(Step::from_change(path, from, to));
             changes.push(FileEdit {
                 path: path.clone(),
                 from: before,
@@ -297,8 +294,11 @@ impl<F: Files> EditRun<'_, F> {
                 document.state = DocumentState::On(FileRelation::Idle);
             }
         }
-        let (over, to) = (from.clone(), to.clone());
-        self.moves.push((path.clone(), Moved::Saved { over, to }));
+        self.add_step(Step {
+            saved: true,
+            over: from.clone(),
+            ..Step::from_change(path, to, to)
+        });
         self.looked.remove(path);
     }
 

@@ -6,7 +6,6 @@ use super::contents::Content;
 use super::encoding::Encoding;
 use super::files::Files;
 use super::state::{DocumentState, FileRelation, Mode};
-use super::trail::TrailStep;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -141,9 +140,6 @@ pub struct EditSession {
     pub done: Vec<Edit>,
     /// Undone edits, oldest first.
     pub undone: Vec<Edit>,
-    /// Steps of the session's documents, and failed tries, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub trail: Vec<TrailStep>,
     /// Files of a running save; after a crash some of them may be saved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saving: Vec<Saving>,
@@ -199,7 +195,6 @@ impl EditSession {
             documents: BTreeMap::new(),
             done: Vec::new(),
             undone: Vec::new(),
-            trail: Vec::new(),
             saving: Vec::new(),
             taking_back: false,
             news: Vec::new(),
@@ -320,7 +315,6 @@ impl EditSession {
             .flat_map(|version| [&version.text, &version.base])
             .chain(seen)
             .chain(saving)
-            .chain(self.trail.iter().flat_map(|step| [&step.from, &step.to, &step.over]))
             .flatten()
     }
 }

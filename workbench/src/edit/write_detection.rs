@@ -2,13 +2,13 @@
 //! own writes are recognised and a new time stamp alone does not matter.
 
 use super::contents::{Content, write_content};
+use super::draft_log::Step;
 use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
 use super::merge::carry;
 use super::run::{EditRun, Looked, Trouble, unread};
 use super::session::{Document, FileEdit, Version};
 use super::state::{DocumentState, Event, FileRelation, Reread, Status};
-use super::trail::Moved;
 use serde_json::json;
 use std::io;
 use std::rc::Rc;
@@ -185,14 +185,15 @@ impl<F: Files> EditRun<'_, F> {
 
     /// Records that the buffer took over a foreign write.
     fn foreign(&mut self, path: &str, from: &Content, to: &Content) {
-        let (from, to) = (from.clone(), to.clone());
-        self.moves.push((path.to_owned(), Moved::Foreign { from, to }));
+        self.add_step(Step {
+            foreign: true,
+            ..Step::from_change(path, from, to)
+        });
     }
 
     /// Records that the buffer's edits are dropped in favour of the file.
     fn record_dropped_edits(&mut self, path: &str, before: &Version, to: &Content) {
-        let (from, base) = (before.text.clone(), before.base.clone());
-        self.moves.push((path.to_owned(), Moved::Own { from, to: base }));
+        self.add_step(Step::from_change(path, &before.text, &before.base));
         self.foreign(path, &before.base, to);
     }
 

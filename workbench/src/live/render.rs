@@ -7,12 +7,12 @@
 //! Prompt caches match a text by its beginning: sections after the document, such as a failed try or a plan, leave that unchanged.
 
 use super::budget::{Budget, tokens};
-use super::difference::Difference;
 use super::document::Body;
-use super::editor::Editor;
-use super::journal::{Plan, Version};
 use super::markdown_line::in_one_line;
 use crate::context::forms::fence_text;
+use crate::edit::difference::Difference;
+use crate::edit::editor::Editor;
+use crate::edit::journal::{Plan, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,7 @@ impl Live<'_> {
         for version in &self.recent {
             let when = (self.moment)(version.at);
             let what = version
+                .report
                 .what
                 .as_ref()
                 .map(|what| format!(", {}", in_one_line(what)))
@@ -137,9 +138,9 @@ impl Live<'_> {
                 "- Version {}: {} by {}{what}\n",
                 version.number,
                 when,
-                in_one_line(&version.author)
+                in_one_line(&version.report.author)
             ));
-            match &version.failed {
+            match &version.report.failed {
                 Some(why) => recent.push_str(&format!("  FAILED, nothing was changed: {}\n", in_one_line(why))),
                 None if version.same => recent.push_str("  saved, the text is as before\n"),
                 None if version.change.patch.is_empty() => recent.push_str("  first seen\n"),
@@ -222,16 +223,18 @@ fn assemble(sections: Vec<Section>, document: Body, mut cut: Vec<String>) -> Ren
 mod tests {
     use super::super::budget::Room;
     use super::*;
+    use crate::edit::journal::ChangeReport;
     use proptest::prelude::*;
 
     fn version(number: u64, author: &str, failed: Option<&str>, patch: &str) -> Version {
         Version {
             number,
             at: number,
-            author: author.to_owned(),
-            what: Some("tidy\nup".to_owned()),
-            edit: None,
-            failed: failed.map(str::to_owned),
+            report: ChangeReport {
+                author: author.to_owned(),
+                what: Some("tidy\nup".to_owned()),
+                failed: failed.map(str::to_owned),
+            },
             same: false,
             digest: String::new(),
             change: Difference {

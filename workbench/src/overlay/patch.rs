@@ -221,6 +221,10 @@ impl<F: Files> Files for Within<'_, F> {
         false
     }
 
+    fn is_one(&self, path: &str, other: &str) -> bool {
+        self.files.is_one(path, other)
+    }
+
     fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }
@@ -228,6 +232,10 @@ impl<F: Files> Files for Within<'_, F> {
     fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.notes.borrow_mut().insert(name.to_owned(), bytes.to_vec());
         Ok(())
+    }
+
+    fn append_note(&self, _: &str, _: &str) -> io::Result<u64> {
+        Ok(0)
     }
 
     fn drop_note(&self, name: &str) -> io::Result<()> {

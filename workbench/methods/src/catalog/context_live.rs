@@ -12,11 +12,11 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use workbench::edit::difference::Difference;
+use workbench::edit::editor::{self, Editor};
+use workbench::edit::journal::{self, Anchor, Journal, Version};
 use workbench::live::budget::{Budget, Room};
-use workbench::live::difference::Difference;
-use workbench::live::editor::{self, Editor};
 use workbench::live::edits::Buffer;
-use workbench::live::journal::{self, Anchor, Journal, Version};
 use workbench::live::render::{Live, RECENT, RenderedDocument, Section};
 
 /// Most bytes of a text argument: authors, reasons, plans.
@@ -116,22 +116,21 @@ impl Method for Show {
         let ReadDocument { text, journal, mut notes } = place.read_document(self, buffer.as_ref(), editor_state)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
         let known = |digest: &str| place.version_text(digest);
-        let text_of = |number| self.shown_text_of_version(number, &place, &journal, buffer.as_ref());
         let since = self.since.and_then(|number| {
-            let before = text_of(number);
+            let before = journal.version(number, self.session.as_deref()).and_then(known);
             if before.is_none() {
                 notes.push(format!("version {number} is not remembered: the document itself is shown"));
             }
             Some((number, Difference::between(&before?, &text)))
         });
-        let anchor = match (&self.anchor, &buffer) {
-            (Some(name), _) => {
+        let anchor = match &self.anchor {
+            Some(name) => {
                 let named = self.resolve_anchor(name, &journal, known);
                 named.map_err(|why| notes.push(why)).ok()
             }
             // A client that follows the document has its earlier states.
-            (None, _) if since.is_some() => None,
-            (None, buffer) => self.usual_anchor(&place, &journal, current, buffer.as_ref()),
+            None if since.is_some() => None,
+            None => self.usual_anchor(&place, &journal),
         };
         let (editor, corrected) = journal.editor.clamp_to_text(&text);
         notes.extend(corrected);
@@ -240,17 +239,16 @@ impl Show {
     }
 
     /// Returns the state to compare with if the request names none: an earlier one of the session, or a timed anchor.
-    fn usual_anchor(&self, place: &LiveFile, journal: &Journal, current: u64, buffer: Option<&Buffer>) -> Option<(String, u64, String)> {
-        if let Some(buffer) = buffer {
-            let number = buffer.anchor(place.now);
-            let before = self
-                .shown_text_of_version(number, place, journal, Some(buffer))
-                .filter(|_| number != current)?;
-            return Some(("an earlier state of the session".to_owned(), number, before));
-        }
-        let anchor = journal.timed(place.now).filter(|anchor| anchor.version != current)?;
-        let name = format!("the anchor of {}", moment(anchor.at));
-        Some((name, anchor.version, place.version_text(&anchor.digest)?))
+    fn usual_anchor(&self, place: &LiveFile, journal: &Journal) -> Option<(String, u64, String)> {
+        let (name, number) = match journal.early_version(place.now) {
+            Some(number) => ("an earlier state of the session".to_owned(), number),
+            None => {
+                let anchor = journal.timed(place.now)?;
+                (format!("the anchor of {}", moment(anchor.at)), anchor.version)
+            }
+        };
+        let digest = journal.version(number, None).filter(|_| number != journal.given)?;
+        Some((name, number, place.version_text(digest)?))
     }
 
     /// Renders the document within the budget.
@@ -260,8 +258,9 @@ impl Show {
             ..room
         });
         let is_full = room.is_none();
-        let summary =
-            |version: &&Version| DiffSummary::from_change(version.number, Some(version.at), &version.change, version.failed.as_ref());
+        let summary = |version: &&Version| {
+            DiffSummary::from_change(version.number, Some(version.at), &version.change, version.report.failed.as_ref())
+        };
         let recent_diffs = is_full.then(|| live.recent.iter().map(summary).collect());
         let at = |number| {
             journal
@@ -317,18 +316,6 @@ impl Show {
         Ok((format!("anchor '{name}'{of_file}"), anchor.version, text))
     }
 
-    /// Returns the text of a version, of the session or of the file.
-    fn shown_text_of_version(&self, number: u64, place: &LiveFile, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
-        let known = |digest| place.version_text(digest);
-        match buffer {
-            Some(buffer) => {
-                let own = buffer.text_of_version(number).map(str::to_owned);
-                own.or_else(|| journal.anchored(number, self.session.as_deref()).and_then(known))
-            }
-            None => journal.version(number).and_then(known),
-        }
-    }
-
     /// Returns the answer with an earlier version.
     fn earlier(
         &self,
@@ -338,10 +325,11 @@ impl Show {
         (editor, budget): (Editor, &Budget),
     ) -> Result<LiveContext, Failed> {
         let path = &place.path;
-        let journal = place.journal()?;
-        let Some(text) = self.shown_text_of_version(number, place, &journal, buffer) else {
+        let journal = place.journal(buffer)?;
+        let digest = journal.version(number, self.session.as_deref());
+        let Some(text) = digest.and_then(|digest| place.version_text(digest)) else {
             let why = Diagnostic::error(ErrorCode::E_VERSION, format!("there is no version {number} of {path}"));
-            return Err(Failed::new(Code::Usage, why.hint(self.describe_versions(&journal, buffer))));
+            return Err(Failed::new(Code::Usage, why.hint(self.describe_versions(&journal))));
         };
         let (editor, notes) = editor.clamp_to_text(&text);
         let live = Live {
@@ -373,12 +361,12 @@ impl Show {
     }
 
     /// Describes the remembered versions.
-    fn describe_versions(&self, journal: &Journal, buffer: Option<&Buffer>) -> String {
-        let (first, last, of) = match (buffer, journal.versions.first()) {
-            (Some(buffer), _) => (buffer.first(), buffer.version(), " of the session"),
-            (None, Some(first)) => (first.number, journal.given, ""),
-            (None, None) => return "this document was not requested yet".to_owned(),
+    fn describe_versions(&self, journal: &Journal) -> String {
+        let begin = journal.begin.as_ref().map(|(begin, _)| *begin);
+        let Some(first) = begin.or_else(|| Some(journal.versions.first()?.number)) else {
+            return "this document was not requested yet".to_owned();
         };
+        let (last, of) = (journal.given, if begin.is_some() { " of the session" } else { "" });
         let earlier = journal.anchored_before(first, self.session.as_deref());
         let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
         let kept = format!("versions {first} to {last}{of} are remembered");
@@ -391,7 +379,7 @@ impl Show {
 
 /// Returns the version in which the document's text was written.
 fn version_of_text(journal: &Journal) -> u64 {
-    let made = journal.versions.iter().rev().find(|version| version.failed.is_none());
+    let made = journal.versions.iter().rev().find(|version| version.report.failed.is_none());
     made.map_or(journal.given, |version| version.number)
 }
 

@@ -4,8 +4,8 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::live::edits::{Buffer, PERSON};
-use workbench::live::journal;
+use workbench::edit::journal::PERSON;
+use workbench::live::edits::Buffer;
 
 /// Show one document in its present state: its text, recent changes with their authors, the difference from an anchor, cursor and plans.
 ///
@@ -106,7 +106,7 @@ impl Show {
                 Err(why) if why.code != ErrorCode::E_NO_FILE => notes.push(format!("{}; shown is what session {session} has", why.message)),
                 // The missing file of a new document is expected.
                 Err(_) if buffer.base.is_some() => notes.push(format!("the file was deleted; this is the text of session {session}")),
-                Ok(file) if buffer.base.as_deref() != Some(&journal::digest_of_text(file)) => {
+                Ok(file) if buffer.base.as_deref() != Some(file) => {
                     notes.push(format!(
                         "another program changed the file since session {session} looked at it: refresh the session"
                     ));

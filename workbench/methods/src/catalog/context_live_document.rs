@@ -12,17 +12,23 @@ use std::io;
 use std::path::{Component, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::checkout::{self, FolderLock};
+use workbench::edit::contents::content;
 use workbench::edit::disk::Disk;
+use workbench::edit::document_names::DocumentNames;
+use workbench::edit::draft_log::DraftLog;
 use workbench::edit::editable_paths::{self, Guard, Refused};
+use workbench::edit::editor::Editor;
 use workbench::edit::encoding::{Form, decode};
 use workbench::edit::files::Files;
+use workbench::edit::journal::{ANCHORS, ChangeReport, Journal, Look, LookEffects};
+use workbench::edit::perform::recover;
 use workbench::edit::session::NoSession;
-use workbench::live::editor::Editor;
 use workbench::live::edits::{self, Buffer, Missing};
-use workbench::live::journal::{self, ANCHORS, Anchor, ChangeReport, Journal};
-use workbench::live::names::DocumentNames;
-use workbench::live::stored_journals::{self, LONGEST};
+use workbench::live::render::RECENT;
 use workbench::symbols::file::no_text;
+
+/// Longest document, in bytes.
+const LONGEST: usize = 32 << 20;
 
 /// Error code for a missing file.
 pub(super) const NO_FILE: ErrorCode = ErrorCode::E_NO_FILE;
@@ -51,17 +57,12 @@ pub(super) struct ReadDocument {
     pub(super) notes: Vec<String>,
 }
 
-/// Result of recording a call.
-#[derive(Default)]
-struct Noted {
-    /// The document's history after it.
-    journal: Journal,
-    /// Whether the file, or a failed try, added a version.
-    is_version: bool,
-    /// Whether an earlier plan matches a given result.
-    has_cause: bool,
-    /// An anchor dropped in favour of a new one.
-    forgotten: Option<Anchor>,
+/// The file of a document as read.
+struct ReadFile {
+    bytes: Vec<u8>,
+    text: String,
+    /// A note about its encoding.
+    note: Option<String>,
 }
 
 impl LiveFile {
@@ -74,7 +75,7 @@ impl LiveFile {
         };
         let resolved = editable_paths::resolve(&root, file, &guard);
         let mut place = Self {
-            files: Disk::new(&root),
+            files: Disk::new(&root).with_guard(Guard { manifest: false, ..guard }),
             root,
             path: String::new(),
             requested: String::new(),
@@ -83,7 +84,7 @@ impl LiveFile {
         };
         let former = |why: &Refused| matches!(why, Refused::NoFile(_) | Refused::BelowFile(_)).then(|| place.former(file, session))?;
         let asked = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
-        let names = DocumentNames::from_path(&place.files, &place.root, &asked).map_err(|error| unread(&error))?;
+        let names = DocumentNames::from_path(&place.files, &asked).map_err(|error| unread(&error))?;
         (place.path, place.names, place.requested) = (names.path, names.all, asked);
         Ok(place)
     }
@@ -94,58 +95,73 @@ impl LiveFile {
         let below: PathBuf = full.strip_prefix(&self.root).ok()?.components().collect();
         let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
         let path = below.to_str().filter(|_| is_plain)?.to_owned();
-        let has_it = |session| edits::buffer(&self.files, session, &path, self.now).is_ok_and(|buffer| buffer.is_some());
-        let is_remembered = || stored_journals::read_journal(&self.files, &path).is_ok_and(|journal| journal.current().is_some());
+        let has_it = |session| edits::buffer(&self.files, session, [&path], self.now).is_ok_and(|buffer| buffer.is_ok());
+        let is_remembered = || DraftLog::from_files(&self.files).is_ok_and(|log| log.has_journal(&path));
         (session.is_some_and(has_it) || is_remembered()).then_some(path)
     }
 
-    /// Returns the text of a digest, if it is stored.
+    /// Returns the text of a content; empty if there is no file.
     pub(super) fn version_text(&self, digest: &str) -> Option<String> {
-        stored_journals::stored_text(&self.files, digest)
-    }
-
-    /// Reads the document's history.
-    pub(super) fn journal(&self) -> Result<Journal, Failed> {
-        stored_journals::read_journal(&self.files, &self.path).map_err(|error| unread(&error))
-    }
-
-    /// Reads the document and records its state and the call's arguments, under the lock of the histories.
-    pub(super) fn read_document(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<ReadDocument, Failed> {
-        let held = self.files.lock_for_editing().map_err(|error| self.history_not_stored(&error))?;
-        let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
-        let unsaved = unsaved.map_err(|error| self.history_not_stored(&error))?;
-        let (file, mut notes) = match self.document() {
-            Ok((text, notes)) => (Ok(text), notes),
-            Err((code, why)) if buffer.is_none() => return Err(self.with_stored_versions(code, *why, &unsaved)),
-            Err((_, why)) => (Err(*why), Vec::new()),
+        let in_file = || {
+            let file = self.read_file().ok()?;
+            (content(Some(&file.bytes)).as_deref() == Some(digest)).then_some(file.text)
         };
+        match digest {
+            "" => Some(String::new()),
+            digest => edits::stored_text(&self.files, digest).or_else(in_file),
+        }
+    }
+
+    /// Reads the document's history, with the versions of a session if it is shown.
+    pub(super) fn journal(&self, buffer: Option<&Buffer>) -> Result<Journal, Failed> {
+        let log = DraftLog::from_files(&self.files).map_err(|error| unread(&error))?;
+        let journal = log.journal(&self.path);
+        Ok(match buffer {
+            Some(buffer) => journal.with_versions_of(&buffer.journal),
+            None => journal,
+        })
+    }
+
+    /// Reads the document and records its state and the call's arguments, under the lock of drafts.
+    pub(super) fn read_document(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<ReadDocument, Failed> {
+        // An interrupted save of a session is no change by a person.
+        let mut notes = recover(&self.files, self.now).map_err(|error| self.history_not_stored(&error))?;
+        let held = self.files.lock_for_editing().map_err(|error| self.history_not_stored(&error))?;
+        let unsaved = edits::sessions_with_edits(&self.files, &self.names);
+        let unsaved = unsaved.map_err(|error| self.history_not_stored(&error))?;
+        let file = match self.read_file() {
+            Ok(file) => Ok(file),
+            Err((code, why)) if buffer.is_none() => return Err(self.with_stored_versions(code, *why, &unsaved)),
+            Err((_, why)) => Err(*why),
+        };
+        notes.extend(file.iter().filter_map(|file| file.note.clone()));
         notes.extend(self.note_other_names(show.session.as_deref().zip(buffer)));
-        notes.extend(show.notes_beside(&unsaved, buffer, file.as_deref()));
+        notes.extend(show.notes_beside(&unsaved, buffer, file.as_ref().map(|file| file.text.as_str())));
         let file = file.ok();
         let text = buffer
             .map(|buffer| buffer.text.clone())
-            .or_else(|| file.clone())
+            .or_else(|| file.as_ref().map(|file| file.text.clone()))
             .unwrap_or_default();
         let corrected = editor.map(|editor| editor.clamp_to_text(&text));
         let (editor, remarks) = corrected.map_or((None, Vec::new()), |(editor, remarks)| (Some(editor), remarks));
         notes.extend(remarks);
-        let noted = self.record_call(show, &held, file.as_deref(), buffer, editor)?;
-        let mut journal = noted.journal;
-        if let Some(what) = show.what.as_ref().filter(|_| !noted.is_version) {
+        let (mut journal, effects) = self.record_call(show, &held, file.as_ref().map(|file| file.bytes.as_slice()), buffer, editor)?;
+        if let Some(what) = show.what.as_ref().filter(|_| !effects.is_version) {
             notes.push(format!(
                 "the file did not change, so no version has the description '{what}'; it was not recorded"
             ));
         }
-        if show.result.is_some() && !noted.has_cause {
+        if show.result.is_some() && !effects.has_cause {
             notes.push("this result has no reported plan before it; it was not recorded".to_owned());
         }
-        if let Some(name) = noted.forgotten.and_then(|anchor| anchor.name) {
+        if let Some(name) = effects.forgotten.and_then(|anchor| anchor.name) {
             let of = if show.session.is_some() { "the session" } else { "the file" };
             notes.push(format!("the anchor '{name}' is forgotten: {ANCHORS} of {of} are kept"));
         }
         if let Some(buffer) = buffer {
-            (journal.given, journal.versions) = (buffer.version(), buffer.versions.clone());
+            journal = journal.with_versions_of(&buffer.journal);
         }
+        journal.compute_changes(RECENT, |digest| self.version_text(digest));
         Ok(ReadDocument { text, journal, notes })
     }
 
@@ -154,45 +170,31 @@ impl LiveFile {
         &self,
         show: &Show,
         held: &FolderLock,
-        file: Option<&str>,
+        file: Option<&[u8]>,
         buffer: Option<&Buffer>,
         editor: Option<Editor>,
-    ) -> Result<Noted, Failed> {
-        let said = ChangeReport {
-            author: show.author.clone(),
-            what: show.what.clone(),
-            failed: show.failed.clone(),
-            edit: None,
+    ) -> Result<(Journal, LookEffects), Failed> {
+        // An anchor of a session keeps the text, whatever its encoding is there.
+        let anchored = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_bytes());
+        let text = |buffer: &Buffer| content(Some(buffer.text.as_bytes())).unwrap_or_default();
+        let look = Look {
+            path: self.path.clone(),
+            at: self.now,
+            found: content(file),
+            report: ChangeReport {
+                author: show.author.clone(),
+                what: show.what.clone(),
+                failed: show.failed.clone(),
+            },
+            shown: buffer.map(|buffer| (buffer.journal.given, text(buffer))),
+            session: show.session.clone(),
+            plan: show.plan.clone(),
+            result: show.result.clone(),
+            anchor: show.set_anchor.clone(),
+            editor,
         };
-        let kept_for_anchor = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_str());
-        let texts: Vec<&str> = file.into_iter().chain(kept_for_anchor).collect();
-        let mut noted = Noted::default();
-        let journal = stored_journals::change_journal(&self.files, held, &self.path, &texts, |journal| {
-            let before = journal.current().and_then(|current| self.version_text(&current.digest));
-            if let Some(text) = file {
-                noted.is_version = journal.record_found(text, before.as_deref(), self.now, &said);
-            }
-            let version = buffer.map_or(journal.given, Buffer::version);
-            noted.has_cause = journal.record_plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
-            let shown = match buffer {
-                Some(buffer) => Some((buffer.version(), journal::digest_of_text(&buffer.text))),
-                None => journal.current().map(|current| (current.number, current.digest.clone())),
-            };
-            if let (Some(name), Some((version, digest))) = (&show.set_anchor, shown) {
-                noted.forgotten = journal.set_anchor(Anchor {
-                    name: Some(name.clone()),
-                    session: show.session.clone(),
-                    version,
-                    at: self.now,
-                    digest,
-                });
-            }
-            if let Some(editor) = editor {
-                journal.editor = editor;
-            }
-        });
-        let journal = journal.map_err(|error| self.history_not_stored(&error))?;
-        Ok(Noted { journal, ..noted })
+        let bytes: Vec<&[u8]> = file.into_iter().chain(anchored).collect();
+        edits::record_look(&self.files, held, look, &bytes).map_err(|error| self.history_not_stored(&error))
     }
 
     /// Returns the document as it is in a session.
@@ -200,12 +202,11 @@ impl LiveFile {
         let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_SESSION, why).hint(hint));
         let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` lists the sessions".to_owned());
         let names = [&self.requested, &self.path].into_iter().chain(&self.names);
-        let path = edits::called(&self.files, session, names, self.now).map_err(no_session)?;
-        let path = path.unwrap_or(&self.requested);
-        if let Some(buffer) = edits::buffer(&self.files, session, path, self.now).map_err(no_session)? {
-            return Ok(buffer);
-        }
-        let missing = edits::why_missing(&self.files, session, path, self.now).map_err(no_session)?;
+        let path = &self.requested;
+        let missing = match edits::buffer(&self.files, session, names, self.now).map_err(no_session)? {
+            Ok(buffer) => return Ok(buffer),
+            Err(missing) => missing,
+        };
         let (why, hint) = match missing {
             Missing::Unknown => (
                 format!("{path} is not a document of session {session}"),
@@ -236,8 +237,7 @@ impl LiveFile {
         shown.into_iter().chain(edited).collect()
     }
 
-    /// Returns the text of a file, and notes about its encoding.
-    fn document(&self) -> Result<(String, Vec<String>), (Code, Box<Diagnostic>)> {
+    fn read_file(&self) -> Result<ReadFile, (Code, Box<Diagnostic>)> {
         let path = &self.path;
         let unread = |message: String, hint: &str| (Code::Io, Box::new(Diagnostic::error(ErrorCode::E_READ, message).hint(hint)));
         let found = self.files.read(path).map_err(|error| {
@@ -261,12 +261,16 @@ impl LiveFile {
             let form = encoding.form.to_string().to_lowercase();
             format!("{path} is written in {form}; its decoded text is shown")
         });
-        Ok((text, note.into_iter().collect()))
+        Ok(ReadFile {
+            bytes: found.bytes,
+            text,
+            note,
+        })
     }
 
     /// Extends the failure of a missing file by the session's and the stored versions, which can still be shown.
     fn with_stored_versions(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
-        let journal = stored_journals::read_journal(&self.files, &self.path).unwrap_or_default();
+        let journal = self.journal(None).unwrap_or_default();
         let last = journal.current().map(|version| version.number);
         let last = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
         let session = unsaved
@@ -277,7 +281,7 @@ impl LiveFile {
     }
 
     fn history_not_stored(&self, error: &io::Error) -> Failed {
-        let damaged = "check .cortex/edit; a damaged journal can be moved away";
+        let damaged = "check .cortex/edit";
         Failed::new(
             Code::Io,
             checkout::trouble(&format!("the versions of {}", self.path), error, damaged),

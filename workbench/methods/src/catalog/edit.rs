@@ -282,18 +282,9 @@ impl Edit {
             fit: !self.exact_ends,
         };
         let live = Disk::new(&root);
-        // If this fails, the edit is still applied, and the next live context records it while the session exists.
-        let tell = |session: &Option<String>| {
-            session
-                .iter()
-                .for_each(|session| drop(edits::hand_over(&live, &root, session, current_seconds())))
-        };
-        if self.op == Op::Close {
-            tell(&self.session);
-            if let Some(handle) = &self.session {
-                // Results that cannot be kept are rebuilt when a request needs them.
-                let _ = workbench::overlay::build::leave_results(&root, handle, current_seconds());
-            }
+        if let Some(handle) = self.session.as_ref().filter(|_| self.op == Op::Close) {
+            // Results that cannot be kept are rebuilt when a request needs them.
+            let _ = workbench::overlay::build::leave_results(&root, handle, current_seconds());
         }
         let is_strict = self.writes_text() && self.is_strict(&live);
         let compiled = match (&self.session, self.op) {
@@ -304,10 +295,9 @@ impl Edit {
             try_strictly(desk, &disk, &request)?;
         }
         let response = perform(&disk, &request, current_seconds());
-        tell(&response.session);
         let came_to_nothing = !matches!(response.status, Status::Success | Status::NoOp | Status::MultiMatch);
         if let (None, Some(path), true) = (&response.session, &response.path, came_to_nothing) {
-            let _ = edits::record_failed_try(&live, &root, path, (request.order.name(), &response.summary), current_seconds());
+            let _ = edits::record_failed_try(&live, path, (request.order.name(), &response.summary), current_seconds());
         }
         desk.worsen(match response.status {
             Status::Success | Status::NoOp => Code::Ok,

@@ -1,7 +1,6 @@
 //! `overlay merge`: writes the documents of an overlay to the workspace.
 
 use super::overlay::replaceable_files;
-use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
@@ -10,7 +9,6 @@ use crate::failed::Failed;
 use crate::render::{plural, printable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::live::edits;
 use workbench::overlay::merge::{self, How};
 
 /// Merge an overlay into the workspace, and end it.
@@ -91,11 +89,6 @@ impl Method for Merge {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Merged, Failed> {
         let (files, now) = (replaceable_files(desk)?, current_seconds());
         let done = merge::merge(&files, &self.name, now)?;
-        let root = root_of_workspace(desk)?;
-        if let Some(session) = &done.session {
-            // If this fails, the merge is done, and the next live context records it while the session exists.
-            let _ = edits::hand_over(&files, &root, session, now);
-        }
         if !done.conflicts.is_empty() {
             desk.worsen(Code::TargetFailed);
         }

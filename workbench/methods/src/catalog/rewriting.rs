@@ -24,7 +24,6 @@ use workbench::edit::perform::perform;
 use workbench::edit::response::{Metrics, Response};
 use workbench::edit::session::EditSession;
 use workbench::edit::state::{Mode, Status, WorkflowState};
-use workbench::live::edits;
 use workbench::rename::{self, Obstacles};
 
 /// Returns the answer of a dry run: the differences.
@@ -195,9 +194,6 @@ impl Rewriting<'_> {
             return Ok(dry_response(files));
         }
         let done = self.order(&disk, rewrite(files.to_vec()), to.session, None)?;
-        if let Some(session) = &done.session {
-            drop(edits::hand_over(&Disk::new(&root), &root, session, current_seconds()));
-        }
         Ok(done)
     }
 

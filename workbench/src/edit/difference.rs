@@ -1,8 +1,6 @@
 //! The difference between two versions of a document, as a unified diff, with the lines of the later one that it touches.
 
-use crate::edit::lines::split;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use super::lines::split;
 use similar::{Algorithm, DiffOp, TextDiff};
 
 /// Context lines around a change.
@@ -11,15 +9,13 @@ const AROUND: usize = 3;
 const LONGEST: usize = 32 << 10;
 
 /// A difference.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     /// The hunks of a unified diff; empty when nothing differs.
     pub patch: String,
     /// First and last touched line of the later version, from 1; for a mere removal the line before it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(usize, usize)>,
     /// Column of the first differing character in the first of these lines, from 1; `None` where the line differs from its beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
 }
 

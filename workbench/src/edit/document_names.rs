@@ -1,12 +1,10 @@
 //! The names of a file: a file with several names (hard links) is one document.
 
-use super::stored_journals;
-use crate::edit::editable_paths::is_one;
-use crate::edit::files::Files;
-use crate::edit::session;
+use super::draft_log::DraftLog;
+use super::files::Files;
+use super::session;
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
 
 /// The names of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +20,7 @@ impl DocumentNames {
     ///
     /// # Errors
     /// When stored data of documents or sessions cannot be read.
-    pub fn from_path<F: Files>(files: &F, root: &Path, path: &str) -> io::Result<Self> {
+    pub fn from_path(files: &impl Files, path: &str) -> io::Result<Self> {
         let own = Self {
             path: path.to_owned(),
             all: BTreeSet::from([path.to_owned()]),
@@ -31,9 +29,14 @@ impl DocumentNames {
             return Ok(own);
         }
         // Check the paths: the checkout's author may have written the stored data, too.
-        let is_meant = |other: &String| is_one(&root.join(path), &root.join(other)) && files.resolve(other).as_ref() == Ok(other);
-        let mut remembered = stored_journals::paths(files)?;
-        remembered.retain(is_meant);
+        let is_meant = |other: &String| files.is_one(path, other) && files.resolve(other).as_ref() == Ok(other);
+        let log = DraftLog::from_files(files)?;
+        let remembered: BTreeSet<String> = log
+            .observed_documents()
+            .into_iter()
+            .filter(|other| is_meant(other))
+            .cloned()
+            .collect();
         let sessions = session::list_sessions(files)?;
         let edited = sessions
             .iter()
@@ -49,10 +52,5 @@ impl DocumentNames {
             path: first,
             all: own.all.into_iter().chain(edited).chain(remembered).collect(),
         })
-    }
-
-    /// Whether a path is one of the names.
-    pub fn has_path(&self, path: &str) -> bool {
-        self.all.contains(path)
     }
 }

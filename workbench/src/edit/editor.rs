@@ -1,11 +1,10 @@
 //! The state of an editor in a document: its cursor and selection, by lines and characters from 1.
 
-use crate::edit::lines::{body, split};
-use schemars::JsonSchema;
+use super::lines::{body, split};
 use serde::{Deserialize, Serialize};
 
 /// The state of an editor.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Editor {
     /// Line of the cursor, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
