@@ -1,8 +1,8 @@
 //! Paid answers, several machines and one remote cache: in any order of requests, all machines have the same answer in the end.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, How, read_manifest};
+use crate::toys::board::{Board, Habit, LockingPen, Pen, Turns};
+use crate::toys::producers::registry;
 use engine::build::sharing::Sharing;
 use engine::manifest::remote::Prefer;
 use engine::seams::producer::{Failure, Producer};
@@ -13,9 +13,6 @@ use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
-use toys::bench::{Bench, How, read_manifest};
-use toys::board::{Board, Habit, LockingPen, Pen, Turns};
-use toys::producers::registry;
 
 /// An answer, and a target that reads it.
 const MANIFEST: &str = r#"

@@ -1,8 +1,6 @@
 //! Cost of a build when sets gain and lose items: it reads what depends on these items, and its result equals that of a clean build.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, How, Log};
 use engine::build::graph_memory::GraphMemory;
 use engine::build::request::Request;
 use engine::graph::NodeId;
@@ -10,7 +8,6 @@ use engine::seams::producer::Cancel;
 use engine::store::Store;
 use engine::values::pieces::{self, PieceError};
 use std::collections::BTreeMap;
-use toys::bench::{Bench, How, Log};
 
 const MANIFEST: &str = r#"
 [producer.copy]

@@ -1,8 +1,7 @@
 //! A farm that computes for this machine: its results equal local ones, and one that lies or fails costs only time.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, How, read_manifest};
+use crate::toys::producers::registry;
 use engine::build::shard;
 use engine::build::sharing::Sharing;
 use engine::manifest::remote::Prefer;
@@ -16,8 +15,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use toys::bench::{Bench, How, read_manifest};
-use toys::producers::registry;
 
 /// Behaviour of a farm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

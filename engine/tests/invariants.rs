@@ -1,8 +1,8 @@
 //! The design's invariants and promises, one named test each, on small handwritten graphs, with the log of runs.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, Entry, How};
+use crate::toys::producers::registry;
+use crate::toys::shelf::Shelf;
 use engine::build::graph_memory::GraphMemory;
 use engine::build::session::Session;
 use engine::files::disk::Disk;
@@ -13,9 +13,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
-use toys::bench::{Bench, Entry, How};
-use toys::producers::registry;
-use toys::shelf::Shelf;
 
 /// A small C#-like graph: text without comments, its shape (lines with `=`), and its readers.
 const GRAPH: &str = r#"
@@ -568,7 +565,7 @@ fn an_unreadable_graph_leaves_no_pages() {
 fn a_changed_row_marks_only_its_readers() {
     let bench = bench();
     bench.build(ALL);
-    let rows_and_deps = |built: &toys::bench::Built| -> Vec<String> {
+    let rows_and_deps = |built: &crate::toys::bench::Built| -> Vec<String> {
         let marked = built.marked().into_iter();
         let of_table = marked.filter(|label| label.ends_with(":row") || label.ends_with(":deps") || *label == "//all:rows");
         of_table.map(str::to_owned).collect()

@@ -1,11 +1,8 @@
 //! The log of builds: which builds add a line, its content, and which versions refer to it.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, How};
 use engine::store::builds::{BuildRecord, Outcome, key_of_build};
 use engine::store::{Commit, Part};
-use toys::bench::{Bench, How};
 
 const MANIFEST: &str = r#"
 [producer.names]

@@ -1,9 +1,9 @@
 //! A build that waits for a model or a program releases the checkout: other processes build while it waits, nothing is asked twice, and no
 //! result changes.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, read_manifest};
+use crate::toys::producers::registry;
+use crate::toys::shelf::Shelf;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::query::NodeState;
 use engine::files::memory::MemoryWorld;
@@ -18,9 +18,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use toys::bench::{Bench, read_manifest};
-use toys::producers::registry;
-use toys::shelf::Shelf;
 
 const MANIFEST: &str = r##"
 [producer]
@@ -174,7 +171,7 @@ fn build_beside(
     desk: &Arc<Desk>,
     (patterns, end): (&[&str], End),
     others: Option<Others>,
-) -> (toys::bench::Built, usize) {
+) -> (crate::toys::bench::Built, usize) {
     let turns = Arc::new(Turns {
         desk: desk.clone(),
         others: Mutex::new(others),
@@ -254,7 +251,7 @@ fn other_processes_build_while_a_program_runs() {
 fn invalidate(bench: &Bench, label: &str) {
     let mut session = bench.session();
     let id = session.graph.find(label).expect("a node");
-    let patterns = bench.request(&[label], &toys::bench::How::default()).patterns;
+    let patterns = bench.request(&[label], &crate::toys::bench::How::default()).patterns;
     assert_eq!(session.invalidate(&patterns, &[id]).expect("a store"), [label]);
 }
 
@@ -293,7 +290,7 @@ fn one_of_two_builds_rebuilds_an_invalidated_target() {
         let theirs = other(&bench);
         // The other process knows the mark, too, and finishes first.
         let mut session = theirs.session();
-        let request = theirs.request(&["//doc/docs/a:summary"], &toys::bench::How::default());
+        let request = theirs.request(&["//doc/docs/a:summary"], &crate::toys::bench::How::default());
         assert_eq!(bench.build(&["//doc/docs/a:summary"]).ran(), ["//doc/docs/a:summary"]);
         let report = session.build(&request, &engine::values::event::Silent, &Default::default());
         assert_eq!(report.expect("a store").tally.ran, 0);

@@ -1,8 +1,8 @@
 //! Paid results: priced before they are requested, durable at once, recorded in the ledger, never requested twice, corrected by people.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, How, read_manifest};
+use crate::toys::producers::registry;
+use crate::toys::shelf::Shelf;
 use engine::build::BuildMode;
 use engine::build::remarks::Wait;
 use engine::build::session::Session;
@@ -16,9 +16,6 @@ use engine::values::event::Silent;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use toys::bench::{Bench, How, read_manifest};
-use toys::producers::registry;
-use toys::shelf::Shelf;
 
 /// A request to an oracle: label, whether fresh, the previous output with its notes and inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,7 @@
 //! The reasons that `explain` gives are true: undoing the named changes, one file after the other, makes the target current again. Tested with random
 //! edits, and builds of other targets in between.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::Bench;
 use engine::build::explain::Explanation;
 use engine::build::query::NodeState;
 use engine::values::digest::Digest;
@@ -11,7 +9,6 @@ use engine::values::event::Reason;
 use engine::values::pattern::{Pattern, PatternSet};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use toys::bench::Bench;
 
 const RULES: &str = r#"
 [producer.strip]

@@ -1,8 +1,7 @@
 //! State of a build besides its results: failures, standing warnings, and unstored outputs that later steps need.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, read_manifest};
+use crate::toys::producers::registry;
 use engine::build::explain::Explanation;
 use engine::build::query::NodeState;
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
@@ -12,8 +11,6 @@ use engine::values::event::Reason;
 use engine::values::pattern::{Pattern, PatternSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use toys::bench::{Bench, read_manifest};
-use toys::producers::registry;
 
 const ALL: &[&str] = &["//..."];
 

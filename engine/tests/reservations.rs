@@ -1,8 +1,8 @@
 //! Two processes need the same programs: each program runs once, and neither process waits for a result that the other does not commit.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, read_manifest};
+use crate::toys::producers::registry;
+use crate::toys::shelf::Shelf;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
 use engine::store::memory::MemoryStore;
 use engine::store::records::{ActionRecord, HistoryRecord};
@@ -12,9 +12,6 @@ use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once};
 use std::time::Duration;
-use toys::bench::{Bench, read_manifest};
-use toys::producers::registry;
-use toys::shelf::Shelf;
 
 /// Upper bound of any step; only a defect reaches it.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -1,8 +1,8 @@
 //! Order, failure, cancellation, cycles and depth: how the build loop processes a graph, checked by the log of runs.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, Entry, How};
+use crate::toys::producers::registry;
+use crate::toys::shelf::Shelf;
 use engine::manifest::model::{InputFrom, InputSpec, Manifest, ProducerDef, Rule, SetSpec, SourceSet};
 use engine::manifest::template::Template;
 use engine::seams::producer::{Failure, Inputs, Output, Pool, Producer, ProducerId, Registry};
@@ -11,9 +11,6 @@ use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
-use toys::bench::{Bench, Entry, How};
-use toys::producers::registry;
-use toys::shelf::Shelf;
 
 /// Returns a manifest with rules `//n:NAME`, each with its own producer and inputs among the others or files.
 fn rules(rules: &[(&str, &str, &[&str])]) -> String {
@@ -404,7 +401,7 @@ fn a_producer_that_cancels_itself_fails() {
     registry.add(Quitter);
     let text = rules(&[("quits", "quitter", &[FILE]), ("reads", "concat", &["quits"])]);
     let mut bench = Bench::with(
-        Arc::new(toys::bench::read_manifest(&text, &registry)),
+        Arc::new(crate::toys::bench::read_manifest(&text, &registry)),
         Digest::of(text.as_bytes()),
         registry,
     );

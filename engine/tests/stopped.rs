@@ -1,8 +1,7 @@
 //! Builds stopped at any moment: finished results are kept, nothing is checked twice, and the next build has the results of a clean one.
 
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
-
+use crate::toys::bench::{Bench, How};
+use crate::toys::shelf::Shelf;
 use engine::build::layout::{Finish, OutputToFinish};
 use engine::build::query::NodeStatus;
 use engine::seams::producer::Cancel;
@@ -12,8 +11,6 @@ use engine::values::event::{Event, Observer, Silent};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use toys::bench::{Bench, How};
-use toys::shelf::Shelf;
 
 /// Documents, a table of them with targets over its rows, and output files.
 const GRAPH: &str = r#"

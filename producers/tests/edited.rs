@@ -1,9 +1,6 @@
 //! Targets that run again after an edit of one type among many in one file.
 
-#[allow(dead_code, reason = "shared with the tests of summaries")]
-mod desk;
-
-use desk::Desk;
+use crate::desk::Desk;
 use std::fmt::Write;
 
 /// Targets that people request; `:complete` is neither requested nor stored, so it is not built here either.

@@ -1,10 +1,7 @@
 //! A rename causes no question to a model if the code differs only in names.
 
-#[allow(dead_code, reason = "each test target uses its own part of the desk")]
-mod desk;
-
-use desk::samples::{CLOCK, LABEL, PAIR, STORE, edited, pair, store};
-use desk::{Asked, Desk, types, whole};
+use crate::desk::samples::{CLOCK, LABEL, PAIR, STORE, edited, pair, store};
+use crate::desk::{Asked, Desk, types, whole};
 use engine::seams::producer::Failure;
 
 const ALL: &str = "//types/...:semantic";

@@ -1,10 +1,7 @@
 //! Contents of prompts and their limits: secrets, size, templates, members, prices; through the real rules and engine.
 
-#[allow(dead_code, reason = "each test target uses its own part of the desk")]
-mod desk;
-
-use desk::samples::{CLOCK, LABEL, STORE, edited, error, pair, store};
-use desk::{Asked, Built, Desk, SECTIONS, manifest, types, whole};
+use crate::desk::samples::{CLOCK, LABEL, STORE, edited, error, pair, store};
+use crate::desk::{Asked, Built, Desk, SECTIONS, manifest, types, whole};
 use engine::build::BuildMode;
 use engine::seams::producer::Failure;
 use engine::values::diagnostic::Diagnostic;

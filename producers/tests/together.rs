@@ -1,10 +1,7 @@
 //! Questions asked together: each is stored separately, and a failure of one does not affect the others.
 
-#[allow(dead_code, reason = "each test target uses its own part of the desk")]
-mod desk;
-
-use desk::samples::{edited, error};
-use desk::{Asked, Built, Desk, types, whole};
+use crate::desk::samples::{edited, error};
+use crate::desk::{Asked, Built, Desk, types, whole};
 
 const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//types/N.C:semantic"];
 const ALL: &str = "//types/...:semantic";

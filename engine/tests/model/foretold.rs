@@ -1,6 +1,6 @@
 //! Predictions of a dry run: the following build must not contradict them.
 
-use crate::naive::Naive;
+use super::naive::Naive;
 use crate::toys::bench::{Bench, Built, Entry, How};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;

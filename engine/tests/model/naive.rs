@@ -3,12 +3,15 @@
 //! It shares with the engine the manifest, templates, patterns and the toys' functions; sets, expansion and failure are its own.
 
 use crate::toys::producers::{Kind, Seen, trail};
+use engine::build::state::Set;
 use engine::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
 use engine::manifest::template::Template;
 use engine::values::digest::Digest;
 use engine::values::label::{Label, escape, unescape};
 use engine::values::pattern::{Pattern, PatternSet};
 use engine::values::table::{Table, write_table};
+use globset::{GlobBuilder, GlobMatcher};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -45,6 +48,7 @@ type Inputs = Vec<(String, String, Option<String>, Vec<u8>, bool)>;
 /// One evaluation for one state of the files.
 pub struct Naive<'a> {
     manifest: &'a Manifest,
+    sets: Vec<Set>,
     files: BTreeMap<String, Vec<u8>>,
     versions: &'a BTreeMap<&'static str, u32>,
     memo: BTreeMap<String, Option<Rc<Made>>>,
@@ -60,6 +64,7 @@ impl<'a> Naive<'a> {
     pub fn new(manifest: &'a Manifest, files: BTreeMap<String, Vec<u8>>, versions: &'a BTreeMap<&'static str, u32>) -> Self {
         Self {
             manifest,
+            sets: engine::build::engine::sets(manifest),
             files,
             versions,
             memo: BTreeMap::new(),
@@ -98,21 +103,12 @@ impl<'a> Naive<'a> {
             }
             return Some(found.and_then(made));
         }
-        let set = engine::build::engine::sets(self.manifest)
-            .into_iter()
-            .find(|set| set.label == label)?;
+        let set = self.sets.iter().find(|set| set.label == label)?;
         Some(made((self.matching(&set.include).join("\n") + "\n").into_bytes()))
     }
 
     fn matching(&self, globs: &[String]) -> Vec<String> {
-        let glob = |glob: &String| {
-            globset::GlobBuilder::new(glob)
-                .literal_separator(true)
-                .build()
-                .expect("a glob")
-                .compile_matcher()
-        };
-        let globs: Vec<_> = globs.iter().map(glob).collect();
+        let globs: Vec<_> = globs.iter().map(|glob| compiled(glob)).collect();
         self.files
             .keys()
             .filter(|path| globs.iter().any(|glob| glob.is_match(path)))
@@ -420,4 +416,21 @@ fn node_items(blob: &[u8], row: Option<&str>, field: Option<&str>) -> Result<Vec
         return serde_json::from_str(text).map_err(|_| Unread::Bad);
     }
     Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// Returns the matcher of a glob. A matcher takes longer to compile than the rest of an evaluation, so each is compiled once.
+fn compiled(glob: &str) -> Rc<GlobMatcher> {
+    thread_local!(static MATCHERS: RefCell<BTreeMap<String, Rc<GlobMatcher>>> = RefCell::default());
+    MATCHERS.with_borrow_mut(|matchers| {
+        let compile = || {
+            Rc::new(
+                GlobBuilder::new(glob)
+                    .literal_separator(true)
+                    .build()
+                    .expect("a glob")
+                    .compile_matcher(),
+            )
+        };
+        matchers.entry(glob.to_owned()).or_insert_with(compile).clone()
+    })
 }

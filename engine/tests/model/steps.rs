@@ -1,8 +1,8 @@
 //! Random edits and builds, and the checks after every build.
 
-use crate::foretold::{comes_true, foretell};
-use crate::naive::Naive;
-use crate::shape::{RULES, Shape};
+use super::foretold::{comes_true, foretell};
+use super::naive::Naive;
+use super::shape::{RULES, Shape};
 use crate::toys::bench::{Bench, Built, Entry, How};
 use crate::toys::board::{Board, Latest};
 use crate::toys::producers::{KINDS, registry};
@@ -542,12 +542,13 @@ fn text(lines: &[usize]) -> String {
     lines.iter().map(|&line| format!("{}\n", LINES[line])).collect()
 }
 
+/// 240 cases have some 2,900 steps: even the two rarest kinds of steps are expected to follow each other once.
 #[allow(clippy::disallowed_methods, reason = "a longer run is asked for by the environment")]
 fn cases() -> u32 {
     std::env::var("CORTEX_MODEL_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())
-        .unwrap_or(400)
+        .unwrap_or(240)
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Reads of outputs that are in a cache: which volumes they fetch, and that a commit never waits for them.
 
-use crate::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
+use super::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
 use crate::toys::bench::Bench;
 use crate::toys::board::{Board, Pen};
 use crate::toys::shelf::Shelf;

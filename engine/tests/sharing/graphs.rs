@@ -1,6 +1,6 @@
 //! Graphs of other machines: a checkout that continues from one, whatever is wrong with it, has the outputs of a build from nothing.
 
-use crate::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
+use super::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
 use crate::toys::bench::Bench;
 use crate::toys::board::{Board, Pen};
 use engine::seams::remote::GraphRow;

@@ -1,6 +1,6 @@
 //! Results of other machines: found, fetched, offered, and refused where they are wrong.
 
-use crate::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
+use super::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
 use crate::toys::bench::{Bench, How};
 use crate::toys::board::{Board, Habit, Pen};
 use engine::build::sharing::{collect_results, sample};

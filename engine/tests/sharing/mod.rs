@@ -4,6 +4,3 @@ mod fetching;
 mod graphs;
 mod machines;
 mod results;
-#[path = "../toys/mod.rs"]
-#[allow(dead_code, reason = "each test target uses its own part of the bench")]
-mod toys;
