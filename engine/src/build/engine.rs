@@ -21,7 +21,7 @@ use crate::store::views::{VIEW_KEY, ViewRecord};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, unconfirmed};
 use crate::values::cbor::{decode, encode};
 use crate::values::digest::Digest;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The parts of a workspace.
@@ -282,29 +282,31 @@ pub fn sets(manifest: &Manifest) -> Vec<Set> {
 
 /// Returns a set of the files that rules name individually and that no set contains, so that they are watched like all other leaves.
 fn literals(manifest: &Manifest, sets: &BTreeMap<String, Set>) -> Option<Set> {
-    let mut globs = globset::GlobSetBuilder::new();
-    for pattern in sets.values().flat_map(|set| &set.include) {
-        globs.add(globset::GlobBuilder::new(pattern).literal_separator(true).build().ok()?);
-    }
-    let globs = globs.build().ok()?;
-    let named = manifest
+    let named: Vec<String> = manifest
         .rules
         .iter()
         .flat_map(|rule| &rule.inputs)
         .filter_map(|input| match &input.from {
             InputFrom::One(template) => super::run::file_path(template.literal()?),
             _ => None,
-        });
-    let mut include: Vec<String> = named
-        .filter(|path| !globs.is_match(path))
-        .map(|path| globset::escape(&path))
+        })
         .collect();
-    include.sort_unstable();
-    include.dedup();
-    let label = sources_label("*");
-    (!include.is_empty()).then_some(Set {
-        label,
-        include,
+    if named.is_empty() {
+        return None;
+    }
+    let mut globs = globset::GlobSetBuilder::new();
+    for pattern in sets.values().flat_map(|set| &set.include) {
+        globs.add(globset::GlobBuilder::new(pattern).literal_separator(true).build().ok()?);
+    }
+    let globs = globs.build().ok()?;
+    let include: BTreeSet<String> = named
+        .iter()
+        .filter(|path| !globs.is_match(path))
+        .map(|path| globset::escape(path))
+        .collect();
+    (!include.is_empty()).then(|| Set {
+        label: sources_label("*"),
+        include: include.into_iter().collect(),
         exclude: Vec::new(),
         gitignore: false,
     })

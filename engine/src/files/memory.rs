@@ -20,6 +20,8 @@ struct MemoryState {
     unwritable: BTreeSet<String>,
     reads: usize,
     writes: usize,
+    /// Compiled globs by the fingerprint of their sets: to compile them takes longer than to scan a world in memory.
+    globs: BTreeMap<u64, Arc<Globs>>,
 }
 
 /// A world without a disk.
@@ -34,6 +36,16 @@ impl MemoryWorld {
 
     fn locked_state(&self) -> MutexGuard<'_, MemoryState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn compile_globs(&self, sets: &[SetDef]) -> Result<Arc<Globs>, WorldError> {
+        let print = fingerprint(sets);
+        if let Some(globs) = self.locked_state().globs.get(&print) {
+            return Ok(Arc::clone(globs));
+        }
+        let globs = Arc::new(Globs::new(sets)?);
+        self.locked_state().globs.insert(print, Arc::clone(&globs));
+        Ok(globs)
     }
 
     /// Sets the clock, in nanoseconds since 1970.
@@ -188,7 +200,7 @@ fn bit(index: usize) -> u64 {
 
 impl Sources for MemorySources {
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError> {
-        let globs = Globs::new(sets)?;
+        let globs = self.world.compile_globs(sets)?;
         let print = fingerprint(sets);
         let state = self.world.locked_state();
         let mut refresh = Refresh {
@@ -242,7 +254,7 @@ impl Sources for MemorySources {
     }
 
     fn sets_of_paths(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {
-        let globs = Globs::new(sets)?;
+        let globs = self.world.compile_globs(sets)?;
         Ok(paths.iter().map(|path| globs.sets_of_path(path)).collect())
     }
 
