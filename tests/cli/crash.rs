@@ -1,7 +1,8 @@
 //! Crash tests: commands are killed (`SIGKILL`) at random points while they build, collect, import and repair. The store then opens and is sound,
 //! promises of ended commands hold, and the next build's outputs equal those of a clean one.
 //!
-//! The moments are spread over the measured length of a whole run and depend on a seed, which a failure reports.
+//! The moments are spread over the measured length of a whole run and depend on a seed, which a failure reports. Each run of the tests draws others;
+//! that no point of a commit loses data is tested at every point in process (`engine/src/store/disk/tests/faults.rs`).
 
 use crate::bench::Bench;
 use engine::graph::pages::each_result;
@@ -229,7 +230,7 @@ fn killed_while_building() {
     let mut promised = first.clone();
     let args = ["build", "//docs/...", "//index:total"];
     let length = mill.measure(&args, |mill| (0..DOCUMENTS).for_each(|document| mill.edit(document, 20_000)));
-    until_killed(&mut mill, 60, |mill, life| {
+    until_killed(&mut mill, 30, |mill, life| {
         if mill.draw(3) == 0 {
             mill.put_back(&kept);
             promised.clone_from(&first);
@@ -272,7 +273,7 @@ fn killed_while_collecting() {
         fs::metadata(mill.bench.store().join("store.redb")).expect("store").len() < full,
         "it was compacted"
     );
-    until_killed(&mut mill, 60, |mill, life| {
+    until_killed(&mut mill, 30, |mill, life| {
         if mill.draw(2) == 0 {
             mill.put_back(&kept);
         }
@@ -311,7 +312,7 @@ fn killed_while_taking_in() {
     let promised = mill.promised();
     let args = ["store", "import", &file];
     let length = mill.measure(&args, |mill| mill.put_back(&kept));
-    until_killed(&mut mill, 50, |mill, life| {
+    until_killed(&mut mill, 25, |mill, life| {
         if mill.draw(3) > 0 {
             mill.put_back(&kept);
         }
@@ -370,7 +371,7 @@ fn killed_while_repairing() {
         .collect();
     drop(disk);
     assert!(promised.len() > DOCUMENTS);
-    until_killed(&mut mill, 40, |mill, life| {
+    until_killed(&mut mill, 20, |mill, life| {
         if mill.draw(3) > 0 {
             mill.put_back(&kept);
         }
@@ -399,7 +400,7 @@ fn killed_while_taking_over() {
     };
     let args = ["store", "verify", "--repair"];
     let length = mill.measure(&args, |mill| condemn(mill));
-    until_killed(&mut mill, 30, |mill, _| {
+    until_killed(&mut mill, 15, |mill, _| {
         if mill.draw(3) > 0 {
             condemn(mill);
         }

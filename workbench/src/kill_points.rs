@@ -53,9 +53,10 @@ mod stopped {
         FAILS.replace(at).is_some()
     }
 
-    /// Stops this thread after `steps` more steps; `None` lets it continue, as a new process.
-    pub fn kill_after(steps: Option<usize>) {
-        LEFT.set(steps);
+    /// Stops this thread after `steps` more steps; `None` lets it continue, as a new process. Returns whether more steps were left, so that
+    /// the operation ended by itself, and a later kill would change nothing.
+    pub fn kill_after(steps: Option<usize>) -> bool {
+        LEFT.replace(steps).is_some_and(|left| left > 0)
     }
 
     pub fn check_killed() -> io::Result<()> {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const VIEW: ViewId = ViewId(7);
 const OTHER: ViewId = ViewId(u64::MAX);
@@ -21,13 +21,14 @@ pub(super) fn key(text: &str) -> ActionKey {
 }
 
 pub(super) fn result(name: &str, blob: &[u8]) -> NewResult {
-    let record = any_action().new_tree(&mut TestRunner::deterministic()).unwrap().current();
+    static ANY: OnceLock<ActionRecord> = OnceLock::new();
+    let any = ANY.get_or_init(|| any_action().new_tree(&mut TestRunner::deterministic()).unwrap().current());
     let record = ActionRecord {
         output: Digest::of(blob),
         len: blob.len() as u64,
         label: name.to_owned(),
         parts: Vec::new(),
-        ..record
+        ..any.clone()
     };
     NewResult {
         key: key(name),

@@ -14,6 +14,7 @@ use super::schema::Table;
 use crate::store::conformance::{result, version};
 use crate::store::{Commit, Part, Store, ViewId};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Rewrites every row of a table behind the store's back with `becomes` (`None` removes it); returns the number of rows.
 fn rewrite(path: &Path, table: Table, becomes: impl Fn(Vec<u8>, Vec<u8>) -> Option<(Vec<u8>, Vec<u8>)>) -> usize {
@@ -39,12 +40,13 @@ fn rewrite(path: &Path, table: Table, becomes: impl Fn(Vec<u8>, Vec<u8>) -> Opti
 
 /// Makes a few commits with rows in every table; returns the blobs.
 fn fill(store: &DiskStore) -> Vec<Vec<u8>> {
+    static NOISE: OnceLock<Vec<u8>> = OnceLock::new();
+    let hash = |n: u64| blake3::hash(&n.to_be_bytes()).as_bytes()[..4].to_vec();
+    let noise = NOISE.get_or_init(|| (0..30_006).flat_map(hash).collect());
     let mut blobs = Vec::new();
     for n in 0..6_u64 {
         let text = format!("output {n}").into_bytes();
-        let long: Vec<u8> = (0..30_000 + n)
-            .flat_map(|i| blake3::hash(&i.to_be_bytes()).as_bytes()[..4].to_vec())
-            .collect();
+        let long = noise[..4 * (30_000 + usize::try_from(n).unwrap())].to_vec();
         let results = vec![result(&format!("//n:{n}"), &text), result(&format!("//long:{n}"), &long)];
         let rows = Part::ALL
             .map(|part| (part, n.to_be_bytes().to_vec(), Some(row_body(part, n))))

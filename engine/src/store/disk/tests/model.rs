@@ -7,7 +7,7 @@ use crate::store::{Commit, Inventory, Part, Store, Usage, ViewId};
 use crate::values::digest::Digest;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -34,8 +34,13 @@ fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![6 => commit, 1 => Just(Step::Release), 1 => Just(Step::Reopen)]
 }
 
-/// Blobs of every size class: empty, small, compressible, several chunks.
+/// Blobs of every size class: empty, small, compressible, several chunks. Each is computed once: the checks after every step compare all.
 fn blob(seed: u8) -> Vec<u8> {
+    static BLOBS: [OnceLock<Vec<u8>>; 256] = [const { OnceLock::new() }; 256];
+    BLOBS[usize::from(seed)].get_or_init(|| compute_blob(seed)).clone()
+}
+
+fn compute_blob(seed: u8) -> Vec<u8> {
     match seed % 4 {
         0 => vec![seed; usize::from(seed) / 4],
         1 => vec![seed; 3_000],
