@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Asks a real llama.cpp server over both wire formats, streaming and not, its answers shaped by a grammar (scripts/llm-server.py).
-# Needs python3 with venv and pip; what it installs goes into a folder that is removed again. About a minute, most of it compiling.
+# CORTEX_ASK names the example `ask`; without it, it is compiled here. Needs python3 with venv and pip; what it installs goes into a folder that is
+# removed again.
 set -euo pipefail
 # What is run here is what this script wrote.
 export CORTEX_TRUST=all
@@ -36,9 +37,12 @@ stop_server() {
 
 python3 -m venv "$scratch/python"
 "$scratch/python/bin/pip" install --quiet --disable-pip-version-check xllamacpp gguf
-# Beside the program, whose dependencies as they are serve both.
-cargo build --quiet --locked --workspace --bin cortex --example ask
-ask=${CARGO_TARGET_DIR:-target}/debug/examples/ask
+ask=${CORTEX_ASK:-}
+if [ -z "$ask" ]; then
+    # Beside the program, whose dependencies as they are serve both.
+    cargo build --quiet --locked --workspace --bin cortex --example ask
+    ask=${CARGO_TARGET_DIR:-target}/debug/examples/ask
+fi
 
 export LLM_KEY=key-of-this-run-only
 # llama.cpp takes a grammar of a request in OpenAI's format only; answers to the others have the server's own.

@@ -211,4 +211,4 @@ echo "== a server that asks who is there"
 [ -n "${CORTEX_WORKER:-}" ] || exit 0
 
 echo "== workers in a sandbox"
-CASD=$casd scripts/bench_execute.py 5000 "$CORTEX" "$CORTEX_WORKER" 1 || failed "workers"
+CASD=$casd scripts/bench_execute.py 1000 "$CORTEX" "$CORTEX_WORKER" 1 || failed "workers"
