@@ -68,6 +68,7 @@ mod temporary;
 mod tour;
 mod trust;
 mod unheard;
+mod unknown_names;
 mod unread;
 mod warmed;
 mod watch;

@@ -1,14 +1,11 @@
 //! Completeness of the book: links of the pages lead to existing files and headings, and every page is listed.
 
+use super::sources::root;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Pages outside of `docs/` that have and receive links.
 const BESIDE: [&str; 4] = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "store-layout.md"];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 fn read(page: &Path) -> String {
     std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{}: {error}", page.display()))
