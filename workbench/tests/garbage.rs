@@ -17,7 +17,7 @@ use engine::store::memory::MemoryStore;
 use engine::store::records::{ActionRecord, Class, HistoryRecord};
 use engine::store::{Inventory, Part, Store, ViewId};
 use engine::values::digest::{ActionKey, Digest};
-use engine::values::event::{Event, Observer};
+use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -92,12 +92,6 @@ fn registry() -> Registry {
         registry.add(Toy(name));
     }
     registry
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn event(&self, _: &Event<'_>) {}
 }
 
 #[derive(Clone, Debug)]

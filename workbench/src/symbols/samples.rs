@@ -16,7 +16,7 @@ use engine::store::memory::MemoryStore;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
-use engine::values::event::{Event, Observer};
+use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
 use std::sync::Arc;
 
@@ -78,12 +78,6 @@ impl Default for Sample {
     fn default() -> Self {
         Self::from_files(&[("src/Store.cs", STORE), ("src/Stores.cs", STORES)])
     }
-}
-
-struct Silent;
-
-impl Observer for Silent {
-    fn event(&self, _: &Event<'_>) {}
 }
 
 impl Sample {
