@@ -24,7 +24,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::catalog::guarded_pattern::GUARD;
 use methods::catalog::query_answer::Drawing;
 use methods::commands::{
-    build, check, edit_output, export, fmt, gc, init, log, ls, pin, prompt, regenerate, report, rules, show, store, trust, warm,
+    build, check, edit_output, export, fmt, gc, init, ls, pin, prompt, regenerate, report, rules, show, store, trust, warm,
 };
 use serve::watching;
 use std::ffi::OsString;
@@ -113,7 +113,6 @@ pub enum Command {
     Show(show::ShowArgs),
     #[command(flatten)]
     Method(Call),
-    Log(log::LogArgs),
     Prompt(prompt::PromptArgs),
     Regenerate(regenerate::RegenerateArgs),
     EditOutput(edit_output::EditOutputArgs),

@@ -19,8 +19,8 @@ use crate::signals;
 use ::serve::watching::{self, WatchArgs};
 use methods::code::Code;
 use methods::commands::{
-    build, check, clean, edit_output, export, first_screen, fmt, gc, init, log, ls, pin, prompt, regenerate, remote_stats, report, rules,
-    show, store, trust, warm,
+    build, check, clean, edit_output, export, first_screen, fmt, gc, init, ls, pin, prompt, regenerate, remote_stats, report, rules, show,
+    store, trust, warm,
 };
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
@@ -47,7 +47,6 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         Command::Init(args) => context.print_answer(init::run_init(&context, args)),
         Command::Build(args) => context.print_answer(build::run_build(&context, args)),
         Command::Show(args) => context.print_answer(show::run_show(&context, args)),
-        Command::Log(args) => context.print_answer(log::run_log(&context, args)),
         Command::Prompt(args) => context.print_answer(prompt::run_prompt(&context, args)),
         Command::Regenerate(args) => context.print_answer(regenerate::run_regenerate(&context, args)),
         Command::EditOutput(args) => run_edit_output(&context, args),

@@ -110,9 +110,9 @@ async fn built_elsewhere(host: Arc<Host>) -> bool {
 /// Returns the number of the newest build; `None` if it is not available now.
 async fn newest_build(host: Arc<Host>) -> Option<u64> {
     let read_newest = move || {
-        let entry = catalog::find_method("node builds")?;
+        let entry = catalog::find_method("log")?;
         let answered = host.call(entry, json!({"count": 1}), &Cancel::default()).result.ok()?;
-        let builds = answered.answer["document"]["builds"].as_array()?.clone();
+        let builds = answered.answer["builds"].as_array()?.clone();
         Some(builds.first().map_or(0, |build| build["number"].as_u64().unwrap_or(0)))
     };
     tokio::task::spawn_blocking(read_newest).await.ok().flatten()

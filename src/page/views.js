@@ -2,13 +2,13 @@
 const overviewView = (view) => {
   view.title = "Overview";
   // The log of builds is there at once, however large the graph is; how everything stands takes a look at all of it, and comes after.
-  const log = view.ask("node.builds", { count: 40 });
-  const paid = log.then((found) => (found.document.builds.some((build) => build.spent?.calls > 0) ? currencyOf(view) : ""));
+  const log = view.ask("log", { count: 40 });
+  const paid = log.then((found) => (found.builds.some((build) => build.spent?.calls > 0) ? currencyOf(view) : ""));
   return el("article", null,
     el("h1.unseen", null, "Overview"),
     view.slot(log.catch(() => null).then(() => view.ask("status", {})), (status) => standing(status)),
     section("Builds", "Each build that ran a producer or used the cache, the newest first. Ran: outputs that producers computed. Cached: results stored under their keys. Unchanged: outputs whose keys are as before.",
-      view.slot(Promise.all([log, paid]), ([found, currency]) => builds(found.document.builds, currency))));
+      view.slot(Promise.all([log, paid]), ([found, currency]) => builds(found.builds, currency))));
 };
 let currency;
 const currencyOf = (view) => (currency !== undefined ? currency : view.ask("cost", {}).then((answer) => (currency = answer.currency ?? ""), () => ""));

@@ -35,9 +35,9 @@ mod impact;
 mod implementations;
 mod invalidate;
 pub mod investigate;
+mod log;
 mod named_sources;
 mod node;
-mod node_builds;
 mod node_near;
 mod operation;
 mod other_languages;
@@ -274,7 +274,7 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<diff::Diff>(),
     entry::<cost::CostOf>(),
     entry::<invalidate::Invalidate>(),
-    entry::<node_builds::Builds>(),
+    entry::<log::Log>(),
     entry::<node_near::Near>(),
     entry::<status::Status>(),
     entry::<doctor::Doctor>(),
@@ -397,7 +397,7 @@ mod tests {
         "diff",
         "cost",
         "invalidate",
-        "node builds",
+        "log",
         "node near",
         "operation",
         "overlay open",

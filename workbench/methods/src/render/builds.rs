@@ -6,7 +6,6 @@ use super::{Style, duration, format_count, moment, printable};
 use crate::render::plural;
 use engine::seams::annotate::Revision;
 use engine::store::builds::{Answers, BuildRecord, Outcome};
-use serde_json::{Value, json};
 use workbench::builds::{Cause, DiffReason, Difference, FileChange};
 
 /// Limit of causes shown, and of nodes for each.
@@ -99,11 +98,6 @@ fn answers(answers: &Answers) -> String {
     } else {
         format!("; {}", kinds.join(", "))
     }
-}
-
-/// Formats the builds as one document, the oldest first.
-pub fn log_json(builds: &[BuildRecord]) -> Value {
-    json!({ "builds": builds })
 }
 
 /// Formats the difference of two builds, with the changed lines of the files that caused it.
