@@ -24,7 +24,7 @@ use engine::values::diagnostic::Diagnostic;
 use methods::catalog::guarded_pattern::GUARD;
 use methods::catalog::query_answer::Drawing;
 use methods::commands::{
-    build, check, edit_output, export, fmt, gc, init, ls, pin, prompt, regenerate, report, rules, show, store, trust, warm,
+    build, check, edit_output, export, fmt, gc, init, pin, prompt, regenerate, report, rules, show, store, trust, warm,
 };
 use serve::watching;
 use std::ffi::OsString;
@@ -135,7 +135,6 @@ pub enum Command {
     Trust(trust::TrustArgs),
     UnpinVersion(pin::UnpinVersionArgs),
     Rules(rules::RulesArgs),
-    Ls(ls::LsArgs),
     Check(check::CheckArgs),
     Fmt(fmt::FmtArgs),
     /// Delete the files below `.cortex/out`. Their results stay in the store: the next build writes the files again.

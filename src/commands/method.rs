@@ -71,9 +71,9 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
         relative_paths::without_root(entry, &mut arguments, &root);
         relative_paths::from_root(&mut arguments, &root, &here);
     }
-    if entry.drawn.is_some() {
+    if let Some(edges) = arguments.get_mut("edges") {
         // Text lists labels alone; drawings and JSON show the edges between them.
-        arguments["edges"] = (context.global.output != OutputForm::Text).into();
+        *edges = (context.global.output != OutputForm::Text).into();
     }
     let Answered { mut answer, code } = match ask_service(context, entry, &arguments)? {
         Some(reply) => {

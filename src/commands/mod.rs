@@ -19,7 +19,7 @@ use crate::signals;
 use ::serve::watching::{self, WatchArgs};
 use methods::code::Code;
 use methods::commands::{
-    build, check, clean, edit_output, export, first_screen, fmt, gc, init, ls, pin, prompt, regenerate, remote_stats, report, rules, show,
+    build, check, clean, edit_output, export, first_screen, fmt, gc, init, pin, prompt, regenerate, remote_stats, report, rules, show,
     store, trust, warm,
 };
 use methods::desk::automatic_gc;
@@ -64,7 +64,6 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         Command::Trust(args) => context.print_answer(trust::run_trust(&context, args)),
         Command::UnpinVersion(args) => context.print_answer(pin::unpin(&context, args)),
         Command::Rules(args) => context.print_answer(rules::run_rules(args)),
-        Command::Ls(args) => context.print_answer(ls::run_ls(&context, args)),
         Command::Check(args) => context.print_answer(check::run_check(&context, args)),
         Command::Fmt(args) => context.print_answer(fmt::run_fmt(&context, args)),
         Command::Clean => context.print_answer(clean::run_clean(&context)),

@@ -36,6 +36,7 @@ mod implementations;
 mod invalidate;
 pub mod investigate;
 mod log;
+mod ls;
 mod named_sources;
 mod node;
 mod node_near;
@@ -270,6 +271,7 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<node::Get>(),
     entry::<explain::Explain>(),
     entry::<query::Query>(),
+    entry::<ls::Ls>(),
     entry::<history::HistoryOf>(),
     entry::<diff::Diff>(),
     entry::<cost::CostOf>(),
@@ -384,7 +386,7 @@ mod tests {
     use super::*;
 
     /// Methods whose answers have no `state`; the preface of the reference names them.
-    const WITHOUT: [&str; 28] = [
+    const WITHOUT: [&str; 29] = [
         "context live",
         "context end",
         "context conversations",
@@ -398,6 +400,7 @@ mod tests {
         "cost",
         "invalidate",
         "log",
+        "ls",
         "node near",
         "operation",
         "overlay open",

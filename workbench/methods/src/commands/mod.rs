@@ -12,7 +12,6 @@ pub mod first_screen;
 pub mod fmt;
 pub mod gc;
 pub mod init;
-pub mod ls;
 pub mod mcp_install;
 pub mod output_file;
 pub mod pin;
