@@ -42,7 +42,7 @@ impl Subcommand for Call {
                 Some(group) => command.subcommand(
                     Command::new(group)
                         .about(describe_group(group))
-                        .subcommand_required(true)
+                        .subcommand_required(!lists_alone(group))
                         .subcommand(method),
                 ),
             };
@@ -66,7 +66,8 @@ impl FromArgMatches for Call {
         let (name, matches) = match METHODS.iter().any(|entry| entry.name == name) {
             true => (name.to_owned(), matches),
             false => {
-                let (own, matches) = matches.subcommand().ok_or_else(missing)?;
+                let alone = lists_alone(name).then_some(("list", matches));
+                let (own, matches) = matches.subcommand().or(alone).ok_or_else(missing)?;
                 (format!("{name} {own}"), matches)
             }
         };
@@ -90,6 +91,11 @@ impl FromArgMatches for Call {
     }
 }
 
+/// Returns whether the name of a group, without a word, lists.
+fn lists_alone(group: &str) -> bool {
+    group == "rules"
+}
+
 /// Returns the description of a group of methods.
 fn describe_group(group: &str) -> &'static str {
     match group {
@@ -97,6 +103,7 @@ fn describe_group(group: &str) -> &'static str {
         "node" => "Print the output of any target of the graph",
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",
+        "rules" => "List or print the built-in rulesets",
         "window" => "Manage the text of this checkout for models",
         "work" => "Answer as the language model: take prompts, submit summaries",
         _ => "",

@@ -23,9 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use methods::catalog::guarded_pattern::GUARD;
 use methods::catalog::query_answer::Drawing;
-use methods::commands::{
-    build, check, edit_output, export, fmt, gc, init, pin, prompt, regenerate, report, rules, show, store, trust, warm,
-};
+use methods::commands::{build, edit_output, export, fmt, gc, init, prompt, regenerate, report, show, store, trust, warm};
 use serve::watching;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -126,16 +124,12 @@ pub enum Command {
     Store(store::StoreArgs),
     Warm(warm::WarmArgs),
     Remote(RemoteArgs),
-    PinVersion(pin::PinVersionArgs),
     /// Trust the programs, key addresses and remote cache of this workspace. Review them first (`--list`).
     ///
     /// Without trust, cortex runs no program of `cortex.toml`, sends no key to its addresses, and does not use its remote cache. A changed definition
     /// (arguments, environment, limits, address, headers) needs trust again. CORTEX_TRUST=all trusts everything, for machines that build whatever is
     /// checked out.
     Trust(trust::TrustArgs),
-    UnpinVersion(pin::UnpinVersionArgs),
-    Rules(rules::RulesArgs),
-    Check(check::CheckArgs),
     Fmt(fmt::FmtArgs),
     /// Delete the files below `.cortex/out`. Their results stay in the store: the next build writes the files again.
     Clean,

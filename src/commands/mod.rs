@@ -19,8 +19,7 @@ use crate::signals;
 use ::serve::watching::{self, WatchArgs};
 use methods::code::Code;
 use methods::commands::{
-    build, check, clean, edit_output, export, first_screen, fmt, gc, init, pin, prompt, regenerate, remote_stats, report, rules, show,
-    store, trust, warm,
+    build, clean, edit_output, export, first_screen, fmt, gc, init, prompt, regenerate, remote_stats, report, show, store, trust, warm,
 };
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
@@ -60,11 +59,7 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         Command::Warm(args) => context.print_answer(warm::run_warm(&context, args)),
         Command::Remote(args) => run_remote(&context, &args.command),
         Command::Store(args) => context.print_answer(store::run_store(&context, &args.command)),
-        Command::PinVersion(args) => context.print_answer(pin::pin(&context, args)),
         Command::Trust(args) => context.print_answer(trust::run_trust(&context, args)),
-        Command::UnpinVersion(args) => context.print_answer(pin::unpin(&context, args)),
-        Command::Rules(args) => context.print_answer(rules::run_rules(args)),
-        Command::Check(args) => context.print_answer(check::run_check(&context, args)),
         Command::Fmt(args) => context.print_answer(fmt::run_fmt(&context, args)),
         Command::Clean => context.print_answer(clean::run_clean(&context)),
         Command::Help(args) => help::run_help(&context, args),

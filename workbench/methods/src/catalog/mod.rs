@@ -6,6 +6,7 @@
 mod access;
 mod arguments;
 mod call_graph;
+mod check;
 mod context_build;
 mod context_build_report;
 mod context_live;
@@ -50,6 +51,7 @@ mod overlay_documents;
 mod overlay_merge;
 mod pack;
 mod paging;
+mod pin;
 pub mod query;
 pub mod query_answer;
 pub mod reference;
@@ -58,6 +60,7 @@ mod rename;
 mod resolve;
 pub mod resolved;
 mod rewriting;
+mod rulesets;
 pub mod schema;
 mod search;
 mod search_by_file;
@@ -276,10 +279,15 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<diff::Diff>(),
     entry::<cost::CostOf>(),
     entry::<invalidate::Invalidate>(),
+    entry::<pin::Pin>(),
+    entry::<pin::Unpin>(),
     entry::<log::Log>(),
     entry::<node_near::Near>(),
     entry::<status::Status>(),
     entry::<doctor::Doctor>(),
+    entry::<check::Check>(),
+    entry::<rulesets::List>(),
+    entry::<rulesets::Show>(),
     entry::<work_next::Next>(),
     entry::<work_submit::Submit>(),
     entry::<work_list::List>(),
@@ -386,7 +394,7 @@ mod tests {
     use super::*;
 
     /// Methods whose answers have no `state`; the preface of the reference names them.
-    const WITHOUT: [&str; 29] = [
+    const WITHOUT: [&str; 34] = [
         "context live",
         "context end",
         "context conversations",
@@ -401,6 +409,11 @@ mod tests {
         "invalidate",
         "log",
         "ls",
+        "check",
+        "rules list",
+        "rules show",
+        "pin-version",
+        "unpin-version",
         "node near",
         "operation",
         "overlay open",

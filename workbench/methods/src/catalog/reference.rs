@@ -95,8 +95,8 @@ method of `cortex serve` (JSON-RPC 2.0), and, if noted, a tool of `cortex mcp`. 
 
 An answer about the code has a `state`: its freshness (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is missing and why
 an empty answer is empty. These answers have none: reports of an action or its progress (`context live`, `context end`, `context conversations`, `edit`,
-`rename`, `overlay …`, `pack remove`, `window set`, `operation`, `status`, `doctor`, `work submit`), and answers about targets (`node …`, `explain`, `query`,
-`history`, `diff`, `cost`, `log`, `ls`, `invalidate`).
+`rename`, `overlay …`, `pack remove`, `window set`, `operation`, `status`, `doctor`, `work submit`), and answers about the manifest and about targets (`check`,
+`rules …`, `node …`, `explain`, `query`, `ls`, `history`, `diff`, `cost`, `log`, `invalidate`, `pin-version`, `unpin-version`).
 
 An error has a `code`, a `message`, and if applicable `hint`, `found`, `label`, `file`, `line`, `column`. Some codes have more fields: `SymbolNotFound`
 `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter` `position` and `hint`,

@@ -3,7 +3,6 @@
 
 pub mod build;
 pub mod build_records;
-pub mod check;
 pub mod clean;
 pub mod edit_output;
 pub mod export;
@@ -14,13 +13,11 @@ pub mod gc;
 pub mod init;
 pub mod mcp_install;
 pub mod output_file;
-pub mod pin;
 pub mod prompt;
 pub mod regenerate;
 pub mod relative_paths;
 pub mod remote_stats;
 pub mod report;
-pub mod rules;
 pub mod sharing;
 pub mod show;
 pub mod store;
