@@ -67,12 +67,11 @@ impl CommandContext {
         std::io::stdout().lock()
     }
 
-    /// Prints the answer of a command, then its remarks. Returns how the command ends.
+    /// Prints the answer of a command. Returns how the command ends.
     pub fn print_answer(&self, answer: Result<CommandAnswer, Failed>) -> Outcome {
         let answer = answer?;
         let bytes = if self.prints_json() { &answer.document } else { &answer.text };
         outcome_of_write(self.stdout().write_all(bytes))?;
-        self.say(&answer.remarks);
         answer.outcome
     }
 }

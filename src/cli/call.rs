@@ -104,6 +104,8 @@ fn describe_group(group: &str) -> &'static str {
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",
         "rules" => "List or print the built-in rulesets",
+        "export" => "Write an index of the code for other programs",
+        "store" => "Verify, count, export and migrate the store",
         "window" => "Manage the text of this checkout for models",
         "work" => "Answer as the language model: take prompts, submit summaries",
         _ => "",

@@ -23,7 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use methods::catalog::guarded_pattern::GUARD;
 use methods::catalog::query_answer::Drawing;
-use methods::commands::{build, edit_output, export, fmt, gc, init, prompt, regenerate, report, show, store, trust, warm};
+use methods::commands::{build, edit_output, regenerate, show, warm};
 use serve::watching;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -106,33 +106,18 @@ pub enum When {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Init(init::InitArgs),
     Build(build::BuildArgs),
     Show(show::ShowArgs),
     #[command(flatten)]
     Method(Call),
-    Prompt(prompt::PromptArgs),
     Regenerate(regenerate::RegenerateArgs),
     EditOutput(edit_output::EditOutputArgs),
     Watch(watching::WatchArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
     Chat(ChatArgs),
-    Gc(gc::GcArgs),
-    Report(report::ReportArgs),
-    Export(export::ExportArgs),
-    Store(store::StoreArgs),
     Warm(warm::WarmArgs),
     Remote(RemoteArgs),
-    /// Trust the programs, key addresses and remote cache of this workspace. Review them first (`--list`).
-    ///
-    /// Without trust, cortex runs no program of `cortex.toml`, sends no key to its addresses, and does not use its remote cache. A changed definition
-    /// (arguments, environment, limits, address, headers) needs trust again. CORTEX_TRUST=all trusts everything, for machines that build whatever is
-    /// checked out.
-    Trust(trust::TrustArgs),
-    Fmt(fmt::FmtArgs),
-    /// Delete the files below `.cortex/out`. Their results stay in the store: the next build writes the files again.
-    Clean,
     Completions(CompletionsArgs),
     Man(ManArgs),
     Help(HelpArgs),

@@ -67,7 +67,10 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
         return Err(not_drawn());
     }
     let mut arguments = read_arguments(call, entry)?;
-    if let (Some(root), Ok(here)) = (context.root_around(), context.global.directory.canonicalize()) {
+    // Paths of other methods are relative to the current folder.
+    if entry.served
+        && let (Some(root), Ok(here)) = (context.root_around(), context.global.directory.canonicalize())
+    {
         relative_paths::without_root(entry, &mut arguments, &root);
         relative_paths::from_root(&mut arguments, &root, &here);
     }
@@ -75,7 +78,7 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
         // Text lists labels alone; drawings and JSON show the edges between them.
         *edges = (context.global.output != OutputForm::Text).into();
     }
-    let Answered { mut answer, code } = match ask_service(context, entry, &arguments)? {
+    let Answered { mut answer, code, remarks } = match ask_service(context, entry, &arguments)? {
         Some(reply) => {
             context.say(&reply.diagnostics);
             reply.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
@@ -86,19 +89,17 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
     if context.overlay().is_none() {
         touch(context.root_around().as_deref(), entry, &answer);
     }
-    if context.prints_json() {
-        outcome_of_write(writeln!(out, "{answer:#}"))?;
-        return Ok(code);
-    }
-    if entry.name == "edit" {
+    if entry.name == "edit" && !context.prints_json() {
         spell_options(&mut answer);
     }
     let text = match (context.global.output.drawing(), entry.drawn) {
+        _ if context.prints_json() => Ok(format!("{answer:#}\n")),
         (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
         _ => (entry.text)(&answer, context.out),
     };
     let text = text.map_err(|error| Failed::bug(&error))?;
     outcome_of_write(write!(out, "{text}"))?;
+    context.say(&remarks);
     Ok(code)
 }
 
@@ -177,7 +178,8 @@ pub fn not_within() -> Failed {
 fn ask_service(context: &CommandContext, entry: &MethodEntry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
     let global = &context.global;
     // The service keeps no overlays in memory.
-    if global.overlay.is_some()
+    if !entry.served
+        || global.overlay.is_some()
         || entry.name.starts_with("overlay ")
         || global.offline
         || global.no_wait

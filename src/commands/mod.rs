@@ -18,9 +18,7 @@ use crate::exit::exit_code;
 use crate::signals;
 use ::serve::watching::{self, WatchArgs};
 use methods::code::Code;
-use methods::commands::{
-    build, clean, edit_output, export, first_screen, fmt, gc, init, prompt, regenerate, remote_stats, report, show, store, trust, warm,
-};
+use methods::commands::{build, edit_output, first_screen, regenerate, remote_stats, show, warm};
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
 use std::io::Write;
@@ -43,25 +41,16 @@ pub fn run_cli(cli: Cli) -> ExitCode {
         _ if context.overlay().is_some() && !knows_overlays => Err(method::not_within()),
         _ if context.global.output.drawing().is_some() && !matches!(command, Command::Method(_)) => Err(method::not_drawn()),
         Command::Method(call) => method::run_method(&context, call),
-        Command::Init(args) => context.print_answer(init::run_init(&context, args)),
         Command::Build(args) => context.print_answer(build::run_build(&context, args)),
         Command::Show(args) => context.print_answer(show::run_show(&context, args)),
-        Command::Prompt(args) => context.print_answer(prompt::run_prompt(&context, args)),
         Command::Regenerate(args) => context.print_answer(regenerate::run_regenerate(&context, args)),
         Command::EditOutput(args) => run_edit_output(&context, args),
         Command::Watch(args) => run_watch(&context, args),
         Command::Serve(args) => serve::run_serve(&context, args),
         Command::Mcp(args) => mcp::run_mcp(&context, args),
         Command::Chat(args) => crate::chat::run_chat(&context, args),
-        Command::Gc(args) => context.print_answer(gc::run_gc(&context, args)),
-        Command::Report(args) => context.print_answer(report::run_report(&context, args)),
-        Command::Export(args) => context.print_answer(export::run_export(&context, &args.command)),
         Command::Warm(args) => context.print_answer(warm::run_warm(&context, args)),
         Command::Remote(args) => run_remote(&context, &args.command),
-        Command::Store(args) => context.print_answer(store::run_store(&context, &args.command)),
-        Command::Trust(args) => context.print_answer(trust::run_trust(&context, args)),
-        Command::Fmt(args) => context.print_answer(fmt::run_fmt(&context, args)),
-        Command::Clean => context.print_answer(clean::run_clean(&context)),
         Command::Help(args) => help::run_help(&context, args),
         Command::Completions(args) => completions_and_man::completions(&context, args),
         Command::Man(args) => completions_and_man::man(&context, args),

@@ -114,7 +114,7 @@ fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
 /// Returns the resources that always exist.
 pub fn fixed_resources() -> Vec<Resource> {
     let window = catalog::find_method(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
-    let methods = METHODS.iter().map(|entry| {
+    let methods = METHODS.iter().filter(|entry| entry.served).map(|entry| {
         let about = reference::method_description(entry);
         let uri = format!("cortex://method/{}", tools::tool_name(entry));
         resource(uri, entry.name, &format!("Reference: {}", first_sentence(&about)))

@@ -113,7 +113,11 @@ fn read_reply(mut message: Value) -> Option<ServiceReply> {
     let code = code_of_number(reply.code)?;
     let result = match reply.answer {
         Value::Null => Err((code, reply.failed)),
-        answer => Ok(Answered { answer, code }),
+        answer => Ok(Answered {
+            answer,
+            code,
+            remarks: Vec::new(),
+        }),
     };
     Some(ServiceReply {
         result,

@@ -213,12 +213,14 @@ fn messages_that_are_none_are_answered_and_the_service_goes_on() {
     let bench = Bench::memotree();
     let service = Service::start(&bench);
     let mut client = service.client();
-    let cases: [(&str, i32); 8] = [
+    let cases: [(&str, i32); 9] = [
         ("{", -32700),
         ("[]", -32600),
         (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
         (r#"{"id":1,"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#, -32601),
+        // Only the person may trust programs.
+        (r#"{"jsonrpc":"2.0","id":1,"method":"trust"}"#, -32601),
         (r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":{"pth":"x"}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":{"path":7}}"#, -32602),
         (
@@ -231,6 +233,8 @@ fn messages_that_are_none_are_answered_and_the_service_goes_on() {
         let answer = client.next();
         assert_eq!(answer["error"]["code"], code, "{text}: {answer}");
     }
+    assert_eq!(client.result("rules.show", json!({"name": "scip"}))["name"], "scip");
+    assert!(client.result("log", json!({"count": 1}))["builds"].is_array());
     let long = "x".repeat(100_000);
     let answer = client.ask("GetOutline", json!({"path": long}));
     assert!(answer["error"]["data"]["code"].is_string(), "no answer to a long symbol");

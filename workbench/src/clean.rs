@@ -1,10 +1,12 @@
 //! Deletes the files laid out below `.cortex/out`, which the next build writes again. Follows no link.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
 /// The deleted files.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
     /// Number of files.
     pub files: u64,

@@ -4,6 +4,8 @@ use engine::files::disk::Disk;
 use engine::seams::world::{SetDef, World};
 use engine::values::digest::Digest;
 use producers::csharp::generated::is_generated;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
@@ -23,7 +25,7 @@ const FOREIGN: [&str; 8] = [
 const PROPOSED: usize = 5;
 
 /// Counts of a survey.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeSurvey {
     /// C# files that the ruleset sees.
     pub files: usize,
@@ -35,8 +37,17 @@ pub struct CodeSurvey {
     pub tests: usize,
     /// C# files with the same bytes as another one.
     pub copies: usize,
-    /// Folders that are probably not this repository's own code, with their C# files.
-    pub foreign: Vec<(String, usize)>,
+    /// Folders that are probably not this repository's own code: `folder`, `files` (number of C# files).
+    pub foreign: Vec<ForeignFolder>,
+}
+
+/// A folder of code that is probably not this repository's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForeignFolder {
+    /// Its path.
+    pub folder: String,
+    /// Number of its C# files.
+    pub files: usize,
 }
 
 /// Surveys a folder; skips files that cannot be read.
@@ -70,8 +81,9 @@ fn of_names(files: &[String]) -> CodeSurvey {
             *foreign.entry(folders[..=at].join("/")).or_default() += 1;
         }
     }
-    let mut foreign: Vec<(String, usize)> = foreign.into_iter().collect();
-    foreign.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let folders = foreign.into_iter().map(|(folder, files)| ForeignFolder { folder, files });
+    let mut foreign: Vec<ForeignFolder> = folders.collect();
+    foreign.sort_by_key(|one| std::cmp::Reverse(one.files));
     foreign.truncate(PROPOSED);
     CodeSurvey {
         files: files.len(),
@@ -120,7 +132,7 @@ fn source_set(name: &str, include: &[&str]) -> SetDef {
 
 #[cfg(test)]
 mod tests {
-    use super::{CodeSurvey, is_of_tests, survey};
+    use super::{CodeSurvey, ForeignFolder, is_of_tests, survey};
 
     #[test]
     fn folders_of_tests_are_known_by_their_name() {
@@ -155,7 +167,10 @@ mod tests {
             generated: 1,
             tests: 1,
             copies: 1,
-            foreign: vec![("lib/third_party".to_owned(), 2)],
+            foreign: vec![ForeignFolder {
+                folder: "lib/third_party".to_owned(),
+                files: 2,
+            }],
         };
         assert_eq!(survey(temp.path()), expected);
     }

@@ -13,8 +13,10 @@ use engine::store::disk::sweep::{Marks, Plan, Policy, Tally};
 use engine::store::pins::Pin;
 use engine::store::views::{VIEW_KEY, ViewRecord};
 use engine::store::{Inventory, Part, Store, StoreError, Usage, ViewId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 /// Default age in seconds below which used results are kept: a week.
 pub const OLDER_THAN: u64 = 7 * 86_400;
@@ -29,7 +31,7 @@ pub const VANISHED: u64 = 30 * 86_400;
 const ROUNDS: usize = 8;
 
 /// Options of a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GarbageOptions {
     /// Seconds since 1970.
     pub now: u64,
@@ -117,29 +119,41 @@ pub enum GarbageError {
 }
 
 /// The report of a collection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// The store before.
+    /// The store before: `file_bytes`, `blobs`, `actions`, `history_versions`, and of damaged stores beside it `set_aside_files`, `set_aside_bytes`.
+    #[schemars(with = "Value")]
     pub before: Usage,
     /// The store after; in a dry run the same.
+    #[schemars(with = "Value")]
     pub after: Usage,
-    /// Evicted results, or in a dry run those that would be.
+    /// Evicted results, or in a dry run those that would be: `actions`, `blobs`, `bytes`, `versions`, `paid`, `paid_micros`.
+    #[serde(rename = "removed")]
+    #[schemars(with = "Value")]
     pub taken: Tally,
     /// Garbage that is kept because it was paid for.
+    #[serde(rename = "kept_paid")]
+    #[schemars(with = "Value")]
     pub paid: Tally,
     /// Results that are kept only because they were used recently.
+    #[serde(rename = "kept_young")]
+    #[schemars(with = "Value")]
     pub young: Tally,
     /// Checkouts whose results are kept.
+    #[serde(skip)]
     pub held: BTreeSet<ViewId>,
+    /// Number of checkouts whose results are kept.
+    pub checkouts: usize,
     /// Folders of missing checkouts whose results are kept for now.
-    pub vanished: Vec<PathBuf>,
+    pub vanished: Vec<String>,
     /// Folders of checkouts that are forgotten, or would be.
-    pub forgotten: Vec<PathBuf>,
+    pub forgotten: Vec<String>,
     /// Whether the file was compacted by a copy.
     pub compacted: bool,
     /// Whether the requested size was reached; in a dry run, whether it would be, by estimate.
     pub reached: bool,
     /// Reason why the file could not be compacted; all other steps were done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compacted: Option<String>,
 }
 
@@ -231,7 +245,7 @@ fn roots(disk: &DiskStore, options: &GarbageOptions, report: &mut Report) -> Res
     (report.held, report.vanished) = (BTreeSet::new(), Vec::new());
     for view in disk.views_with_rows()? {
         if let Some(record) = known.get(&view).filter(|record| !is_there(record)) {
-            let root = record.root().to_path_buf();
+            let root = record.root().display().to_string();
             if is_given_up(record, options) && forget_checkout(disk, view, options)? {
                 report.forgotten.push(root);
                 marks.unprotect_view(view);
@@ -247,6 +261,7 @@ fn roots(disk: &DiskStore, options: &GarbageOptions, report: &mut Report) -> Res
             held.iter().for_each(|key| marks.hold_result(key));
         }
     }
+    report.checkouts = report.held.len();
     Ok(marks)
 }
 

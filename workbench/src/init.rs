@@ -2,6 +2,8 @@
 
 use crate::code_survey::{CodeSurvey, survey};
 use crate::location::{MANIFEST, find_root};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,13 +11,16 @@ use std::path::{Path, PathBuf};
 const LONGEST_NAME: usize = 100;
 
 /// The new manifest's facts.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Initialised {
+    /// The written file.
+    pub written: String,
     /// The workspace's name.
     pub name: String,
     /// The source of the name, for people.
     pub basis: String,
     /// Survey of the folder's code.
+    #[serde(flatten)]
     pub code: CodeSurvey,
 }
 
@@ -68,7 +73,12 @@ pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
         .unwrap_or_else(|| "workspace".to_owned());
     let code = survey(&root);
     write_manifest(&root.join(MANIFEST), &manifest_for(&name, &code)).map_err(io("written"))?;
-    Ok(Initialised { name, basis, code })
+    Ok(Initialised {
+        written: MANIFEST.to_owned(),
+        name,
+        basis,
+        code,
+    })
 }
 
 /// Replaces a manifest atomically and keeps its permissions.
@@ -127,7 +137,7 @@ fn manifest_for(name: &str, code: &CodeSurvey) -> String {
         "rulesets = []                         # no C# was found here; with some: rulesets = [\"csharp\"]"
     };
     // The folders that were found, or an example.
-    let foreign: Vec<String> = code.foreign.iter().map(|(folder, _)| toml_text(&format!("{folder}/**"))).collect();
+    let foreign: Vec<String> = code.foreign.iter().map(|one| toml_text(&format!("{}/**", one.folder))).collect();
     let proposed = match foreign.is_empty() {
         true => "\"third_party/**\"".to_owned(),
         false => foreign.join(", "),

@@ -5,6 +5,8 @@ use engine::graph::NodeId;
 use engine::store::parcel::{self, Parcel, ParcelError, Writer};
 use engine::store::records::{Class, NewResult};
 use engine::store::{Commit, Store, StoreError, ViewId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
@@ -23,7 +25,7 @@ pub enum ResultFileError {
 }
 
 /// The report of an export.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exported {
     /// Nodes that the patterns match.
     pub targets: u64,
@@ -85,7 +87,7 @@ pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exp
 }
 
 /// The report of an import.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Imported {
     /// Stored results.
     pub actions: u64,

@@ -7,11 +7,12 @@ use engine::store::disk::verify::{DamagedItem, Verified};
 use engine::store::ledger::{LedgerEntry, Outcome};
 use engine::store::pins::{Pin, row_key};
 use engine::store::records::{ActionRecord, Class, HistoryRecord};
-use engine::store::{BlobBytes, Commit, Inventory, Part, Store, StoreError, Usage, ViewId};
+use engine::store::{Commit, Inventory, Part, Store, StoreError, Usage, ViewId};
 use engine::values::label::Label;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 /// Verifies everything in a store; with `repair` drops damaged data and verifies again. Returns the findings, and after a repair the rest.
 ///
@@ -78,7 +79,7 @@ fn graph_harm(disk: &DiskStore, view: ViewId) -> Result<Option<String>, StoreErr
 }
 
 /// Totals of results of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// Number of results.
     pub actions: u64,
@@ -102,12 +103,12 @@ impl Share {
 }
 
 /// A checkout that the store knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Checkout {
     /// Number of the checkout's view, in hexadecimal.
     pub view: String,
     /// Folder of the checkout, if the store knows it.
-    pub root: Option<PathBuf>,
+    pub root: Option<String>,
     /// Whether the folder exists now.
     pub there: Option<bool>,
     /// Seconds since 1970 of the checkout's last use, give or take an hour.
@@ -119,7 +120,7 @@ pub struct Checkout {
 }
 
 /// Totals of builds, from their records in the log. Builds with nothing to do have no record.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Builds {
     /// Number of builds.
     pub builds: u64,
@@ -136,41 +137,60 @@ impl Builds {
     }
 }
 
+/// Totals of results by their cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Classes {
+    /// Results that cost only time.
+    pub cheap: Share,
+    /// Results that were paid for.
+    pub paid: Share,
+}
+
 /// A store in numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
-    /// Usage of the whole store.
+    /// Folder of the store.
+    pub folder: String,
+    /// Time of the count, in seconds since 1970.
+    pub at: u64,
+    /// The whole store: `file_bytes`, `blobs`, `actions`, `history_versions`, `set_aside_files`, `set_aside_bytes`.
+    #[schemars(with = "Value")]
     pub usage: Usage,
-    /// Length of its blobs.
-    pub blob_bytes: BlobBytes,
-    /// Results by producer, without its version.
+    /// Length of all outputs.
+    pub blob_raw_bytes: u64,
+    /// Length of all outputs as stored.
+    pub blob_stored_bytes: u64,
+    /// Results by producer, without its version: `actions`, `raw_bytes`, `took_us`, `micros`.
     pub producers: BTreeMap<String, Share>,
     /// Results by the family of their label.
     pub families: BTreeMap<String, Share>,
-    /// Results that cost only time, and those that were paid for.
-    pub cheap: Share,
-    /// See `cheap`.
-    pub paid: Share,
-    /// Nodes by how many versions they have.
+    /// Results that cost only time (`cheap`), and those that were paid for (`paid`).
+    pub classes: Classes,
+    /// Targets by their number of versions.
+    #[schemars(with = "BTreeMap<String, u64>")]
     pub depths: BTreeMap<u64, u64>,
-    /// Totals of the builds of all checkouts, as far as their logs go back.
+    /// Totals of the builds in the logs of all checkouts: `builds`, `hits` (checked targets that did not run), `ran`.
     pub builds: Builds,
-    /// Questions that models were asked, and those that a stored answer saved.
+    /// Number of questions that models were asked.
     pub asked: u64,
-    /// See `asked`.
+    /// Number of questions that a stored answer saved.
     pub saved: u64,
     /// The checkouts.
     pub checkouts: Vec<Checkout>,
 }
 
-/// Counts everything.
+/// Counts everything, at `now`.
 ///
 /// # Errors
 /// When the store as a whole cannot be read.
-pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
+pub fn stats(disk: &DiskStore, now: u64) -> Result<Stats, StoreError> {
+    let blob_bytes = disk.blob_bytes()?;
     let mut stats = Stats {
+        folder: disk.folder().display().to_string(),
+        at: now,
         usage: disk.usage()?,
-        blob_bytes: disk.blob_bytes()?,
+        blob_raw_bytes: blob_bytes.raw,
+        blob_stored_bytes: blob_bytes.stored,
         ..Stats::default()
     };
     disk.each_action(|_, record| {
@@ -179,8 +199,8 @@ pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
         let family = Label::parse(&record.label).map_or_else(|_| "?".to_owned(), |label| format!("//{}", label.family()));
         stats.families.entry(family).or_default().add_record(record);
         match record.class {
-            Class::Cheap => stats.cheap.add_record(record),
-            Class::Paid => stats.paid.add_record(record),
+            Class::Cheap => stats.classes.cheap.add_record(record),
+            Class::Paid => stats.classes.paid.add_record(record),
         }
     })?;
     stats.depths = disk.depths()?;
@@ -193,7 +213,7 @@ pub fn stats(disk: &DiskStore) -> Result<Stats, StoreError> {
         let record = known.get(&view);
         stats.checkouts.push(Checkout {
             view: format!("{:016x}", view.0),
-            root: record.map(|record| record.root().to_path_buf()),
+            root: record.map(|record| record.root().display().to_string()),
             there: record.map(crate::garbage::is_there),
             used: record.map(|record| record.used),
             nodes,

@@ -30,6 +30,7 @@ use crate::values::pages::PageError;
 use crate::values::pieces;
 use minicbor::{Decode, Encode};
 use records::{ActionRecord, HistoryRecord, NewResult};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use views::ViewRecord;
@@ -335,7 +336,7 @@ pub trait Store: Send + Sync {
 }
 
 /// Counts and sizes of a store's contents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Space that the store's file takes on the disk, in bytes.
     pub file_bytes: u64,

@@ -241,7 +241,11 @@ impl Host {
             let answer = Value::clone(&answer);
             touch(self.root.as_deref(), entry, &answer);
             return Outcome {
-                result: Ok(Answered { answer, code: Code::Ok }),
+                result: Ok(Answered {
+                    answer,
+                    code: Code::Ok,
+                    remarks: Vec::new(),
+                }),
                 diagnostics: Vec::new(),
             };
         }
@@ -310,6 +314,7 @@ impl Host {
             Patience::Long => failed,
             Patience::Short | Patience::Fair => self.as_service_error(failed),
         })?;
+        context.say(&answered.remarks);
         if context.overlay().is_none() {
             touch(self.root.as_deref(), entry, &answered.answer);
         }

@@ -16,6 +16,7 @@ use crate::store::{Part, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
 use redb::ReadTransaction;
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
@@ -44,13 +45,14 @@ pub struct Policy {
 }
 
 /// Counts of results, blobs and versions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Results.
     pub actions: u64,
     /// The number of those that were paid for.
     pub paid: u64,
     /// Their cost in millionths of the currency, as far as known.
+    #[serde(rename = "paid_micros")]
     pub micros: u64,
     /// Blobs.
     pub blobs: u64,

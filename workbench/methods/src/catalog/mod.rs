@@ -7,6 +7,7 @@ mod access;
 mod arguments;
 mod call_graph;
 mod check;
+mod clean;
 mod context_build;
 mod context_build_report;
 mod context_live;
@@ -28,12 +29,15 @@ pub mod edit_operations;
 pub mod explain;
 pub mod explain_answer;
 mod explanation;
+mod fmt;
+mod gc;
 mod grep;
 pub mod guarded_pattern;
 mod hierarchy;
 pub mod history;
 mod impact;
 mod implementations;
+mod init;
 mod invalidate;
 pub mod investigate;
 mod log;
@@ -52,16 +56,20 @@ mod overlay_merge;
 mod pack;
 mod paging;
 mod pin;
+mod prompt;
 pub mod query;
 pub mod query_answer;
 pub mod reference;
 mod relations;
 mod rename;
+mod report;
 mod resolve;
 pub mod resolved;
+mod result_files;
 mod rewriting;
 mod rulesets;
 pub mod schema;
+mod scip_export;
 mod search;
 mod search_by_file;
 mod semantic;
@@ -69,7 +77,10 @@ pub mod since;
 mod source;
 pub mod status;
 mod status_answer;
+mod store;
+mod store_verify;
 pub mod symbols;
+mod trust;
 mod uncompiled;
 mod usages;
 mod vectors;
@@ -84,6 +95,7 @@ use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::Style;
+use engine::values::diagnostic::Diagnostic;
 use query_answer::Drawing;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -126,6 +138,8 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const ALSO: &'static [&'static str] = &[];
     /// Its effect.
     const EFFECT: Effect;
+    /// Whether programs may call it. False if it concerns more than a checkout: the store, the person's trust, files at paths of the command line.
+    const SERVED: bool = true;
     /// Whether it may call a model, which is outside of the workspace and may cost money.
     const ASKS: bool = false;
     /// How MCP offers it.
@@ -189,6 +203,8 @@ pub struct Answered {
     pub answer: Value,
     /// Exit code of the request; a request can have an answer although a part of it failed.
     pub code: Code,
+    /// Diagnostics to report after the answer.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// Draws an answer: its JSON, the form; the text.
@@ -202,6 +218,8 @@ pub struct MethodEntry {
     pub also: &'static [&'static str],
     /// Its effect.
     pub effect: Effect,
+    /// Whether programs may call it.
+    pub served: bool,
     /// Whether it may call a model.
     pub asks: bool,
     /// How MCP offers it.
@@ -278,6 +296,7 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<history::HistoryOf>(),
     entry::<diff::Diff>(),
     entry::<cost::CostOf>(),
+    entry::<prompt::Prompt>(),
     entry::<invalidate::Invalidate>(),
     entry::<pin::Pin>(),
     entry::<pin::Unpin>(),
@@ -285,9 +304,21 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<node_near::Near>(),
     entry::<status::Status>(),
     entry::<doctor::Doctor>(),
+    entry::<init::Init>(),
     entry::<check::Check>(),
+    entry::<fmt::Fmt>(),
+    entry::<trust::Trust>(),
     entry::<rulesets::List>(),
     entry::<rulesets::Show>(),
+    entry::<report::WriteReport>(),
+    entry::<scip_export::ExportScip>(),
+    entry::<clean::Clean>(),
+    entry::<gc::Gc>(),
+    entry::<store_verify::Verify>(),
+    entry::<store::Stats>(),
+    entry::<result_files::Export>(),
+    entry::<result_files::Import>(),
+    entry::<store::Migrate>(),
     entry::<work_next::Next>(),
     entry::<work_submit::Submit>(),
     entry::<work_list::List>(),
@@ -299,6 +330,7 @@ pub const fn entry<M: Method>() -> MethodEntry {
         name: M::NAME,
         also: M::ALSO,
         effect: M::EFFECT,
+        served: M::SERVED,
         asks: M::ASKS,
         tool: M::TOOL,
         pages: M::PAGES,
@@ -335,6 +367,7 @@ pub const fn entry<M: Method>() -> MethodEntry {
             Ok(Answered {
                 answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),
                 code: desk.code(),
+                remarks: desk.take_remarks(),
             })
         },
         drawn: match M::DRAWN {
@@ -383,10 +416,10 @@ pub fn operations(tool: &str) -> impl Iterator<Item = &'static MethodEntry> {
     METHODS.iter().filter(move |entry| entry.operation_of() == Some(tool))
 }
 
-/// Finds a method by its name, with words joined by a space, `.` or `_`, or by a name of seed 000.
+/// Finds a method that programs may call, by its name, with words joined by a space, `.` or `_`, or by a name of seed 000.
 pub fn find_method(name: &str) -> Option<&'static MethodEntry> {
     let same = |entry: &&MethodEntry| entry.name.replace(' ', "_") == name.replace(['.', ' '], "_") || entry.also.contains(&name);
-    METHODS.iter().find(same)
+    METHODS.iter().filter(|entry| entry.served).find(same)
 }
 
 #[cfg(test)]
@@ -394,7 +427,7 @@ mod tests {
     use super::*;
 
     /// Methods whose answers have no `state`; the preface of the reference names them.
-    const WITHOUT: [&str; 34] = [
+    const WITHOUT: [&str; 47] = [
         "context live",
         "context end",
         "context conversations",
@@ -406,10 +439,23 @@ mod tests {
         "history",
         "diff",
         "cost",
+        "prompt",
         "invalidate",
         "log",
         "ls",
+        "init",
         "check",
+        "fmt",
+        "trust",
+        "report",
+        "export scip",
+        "clean",
+        "gc",
+        "store verify",
+        "store stats",
+        "store export",
+        "store import",
+        "store migrate",
         "rules list",
         "rules show",
         "pin-version",
@@ -447,5 +493,20 @@ mod tests {
                     .is_some_and(|(group, _)| page.contains(&format!("`{group} …`")))
         };
         assert!(WITHOUT.iter().all(is_named));
+    }
+
+    #[test]
+    fn programs_cannot_call_methods_of_the_command_line() {
+        let listed = reference::listing()["methods"].as_array().map_or(0, Vec::len);
+        assert_eq!(listed, METHODS.iter().filter(|entry| entry.served).count());
+        for entry in METHODS {
+            assert_eq!(find_method(entry.name).is_some(), entry.served, "{}", entry.name);
+            assert!(entry.served || entry.tool == AsTool::None, "{}", entry.name);
+        }
+        assert!(
+            ["trust", "gc", "init", "store.import", "report"]
+                .iter()
+                .all(|name| find_method(name).is_none())
+        );
     }
 }

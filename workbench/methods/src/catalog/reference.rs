@@ -33,7 +33,7 @@ pub fn listing() -> Value {
             "answer": (entry.answers)(),
         })
     };
-    json!({"methods": METHODS.iter().map(line).collect::<Vec<_>>()})
+    json!({"methods": METHODS.iter().filter(|entry| entry.served).map(line).collect::<Vec<_>>()})
 }
 
 /// Returns the reference page.
@@ -47,11 +47,10 @@ pub fn methods_page() -> String {
 pub fn section_of_method(entry: &MethodEntry) -> String {
     let mut section = format!("\n## {}\n\n", entry.name);
     section.push_str(&method_description(entry));
-    let also: Vec<String> = entry.also.iter().map(|name| format!("`{name}`")).collect();
-    let also = if also.is_empty() {
-        String::new()
-    } else {
-        format!(", {}", also.join(", "))
+    let also: String = entry.also.iter().map(|name| format!(", `{name}`")).collect();
+    let served = match entry.served {
+        true => format!("JSON-RPC `{}`{also}", entry.name.replace(' ', ".")),
+        false => "command line only".to_owned(),
     };
     let tool = match (entry.tool, entry.group_and_word()) {
         (AsTool::Own, _) => format!(" · tool `{}`", entry.name.replace(' ', "_")),
@@ -73,11 +72,7 @@ pub fn section_of_method(entry: &MethodEntry) -> String {
     } else {
         ""
     };
-    section.push_str(&format!(
-        "\n\n`cortex {}` · JSON-RPC `{}`{also}{tool} · {effect}{asks}\n",
-        entry.name,
-        entry.name.replace(' ', ".")
-    ));
+    section.push_str(&format!("\n\n`cortex {}` · {served}{tool} · {effect}{asks}\n", entry.name));
     let arguments = (entry.arguments)();
     section.push_str(&field_table("argument", arguments.as_value(), &self::argument_names(entry)));
     let answers = (entry.answers)();
@@ -90,13 +85,14 @@ pub fn section_of_method(entry: &MethodEntry) -> String {
 
 const PREFACE: &str = "# Methods
 
-`cortex dev methods` generates this page from the program's table of methods; a test compares them. Every method is a command (`--json` prints its answer), a
-method of `cortex serve` (JSON-RPC 2.0), and, if noted, a tool of `cortex mcp`. Arguments have the names below; JSON-RPC also takes them in this order.
+`cortex dev methods` generates this page from the program's table of methods; a test compares them. Every method is a command (`--json` prints its answer),
+unless noted a method of `cortex serve` (JSON-RPC 2.0), and, if noted, a tool of `cortex mcp`. Arguments have the names below; JSON-RPC also takes them in this order.
 
 An answer about the code has a `state`: its freshness (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is missing and why
 an empty answer is empty. These answers have none: reports of an action or its progress (`context live`, `context end`, `context conversations`, `edit`,
-`rename`, `overlay …`, `pack remove`, `window set`, `operation`, `status`, `doctor`, `work submit`), and answers about the manifest and about targets (`check`,
-`rules …`, `node …`, `explain`, `query`, `ls`, `history`, `diff`, `cost`, `log`, `invalidate`, `pin-version`, `unpin-version`).
+`rename`, `overlay …`, `pack remove`, `window set`, `operation`, `status`, `doctor`, `work submit`), and answers about the manifest, targets, files and the store
+(`init`, `check`, `fmt`, `rules …`, `node …`, `explain`, `query`, `ls`, `history`, `diff`, `cost`, `prompt`, `log`, `invalidate`, `pin-version`, `unpin-version`, `trust`,
+`report`, `export …`, `clean`, `gc`, `store …`).
 
 An error has a `code`, a `message`, and if applicable `hint`, `found`, `label`, `file`, `line`, `column`. Some codes have more fields: `SymbolNotFound`
 `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter` `position` and `hint`,

@@ -1,43 +1,30 @@
-//! Commands that are no methods: they concern the store, files of the person, or the build itself. Each has arguments, like a method, and an answer
-//! with a text for people and a document for programs.
+//! Commands that are no methods: they build, print bytes, or edit with the person. Each has arguments, like a method, and an answer with a text for
+//! people and a document for programs.
 
 pub mod build;
 pub mod build_records;
-pub mod clean;
 pub mod edit_output;
-pub mod export;
 pub mod facts;
 pub mod first_screen;
-pub mod fmt;
-pub mod gc;
-pub mod init;
 pub mod mcp_install;
-pub mod output_file;
-pub mod prompt;
 pub mod regenerate;
 pub mod relative_paths;
 pub mod remote_stats;
-pub mod report;
 pub mod sharing;
 pub mod show;
-pub mod store;
-pub mod trust;
 pub mod unpack;
 pub mod warm;
 
 use crate::code::Code;
 use crate::failed::Outcome;
-use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 
-/// Answer of a command. The program prints its text or its document, then its remarks, and ends with its outcome.
+/// Answer of a command. The program prints its text or its document, and ends with its outcome.
 pub struct CommandAnswer {
     /// Text for people.
     pub text: Vec<u8>,
     /// Document for programs, as text.
     pub document: Vec<u8>,
-    /// Diagnostics to report after the answer.
-    pub remarks: Vec<Diagnostic>,
     /// Outcome of the command.
     pub outcome: Outcome,
 }
@@ -49,7 +36,6 @@ impl CommandAnswer {
         Self {
             document: text.clone(),
             text,
-            remarks: Vec::new(),
             outcome: Ok(Code::Ok),
         }
     }

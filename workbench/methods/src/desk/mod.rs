@@ -9,6 +9,7 @@ pub mod last_good;
 pub mod model_limits;
 pub mod names;
 pub mod one_output;
+pub mod output_file;
 pub mod outputs;
 pub mod person;
 pub mod request_context;
@@ -86,6 +87,8 @@ pub struct Desk<'c> {
     lent_words: HashMap<WordSource, Arc<WordIndex>>,
     saving: Saving,
     worst: Code,
+    /// Diagnostics to report after the answer.
+    remarks: Vec<Diagnostic>,
 }
 
 /// A thread that saves the documents of a search index while the answer is computed. The request waits for its end.
@@ -155,6 +158,7 @@ impl<'c> Desk<'c> {
             open: None,
             closed: None,
             worst: Code::Ok,
+            remarks: Vec::new(),
         }
     }
 
@@ -465,6 +469,17 @@ impl<'c> Desk<'c> {
     /// Worsens the exit code of a request that has an answer but did only a part of its work.
     pub fn worsen(&mut self, code: Code) {
         self.worst = self.worst.max(code);
+    }
+
+    /// Reports diagnostics after the answer, and worsens the exit code.
+    pub fn conclude(&mut self, failed: Failed) {
+        self.worsen(failed.code);
+        self.remarks.extend(failed.diagnostics);
+    }
+
+    /// Takes the diagnostics to report after the answer.
+    pub fn take_remarks(&mut self) -> Vec<Diagnostic> {
+        std::mem::take(&mut self.remarks)
     }
 
     /// Stores the figures of the remote cache. Does not wait for pending uploads.
