@@ -1,6 +1,6 @@
 //! `check`: validates `cortex.toml`. Builds nothing.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::format_count;
@@ -42,7 +42,6 @@ pub enum Checked {
 impl Method for Check {
     const NAME: &'static str = "check";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Checked;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Checked, Failed> {

@@ -1,6 +1,6 @@
 //! `clean`: deletes the files below `.cortex/out`.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -20,7 +20,6 @@ impl Method for Clean {
     const NAME: &'static str = "clean";
     const EFFECT: Effect = Effect::Sets;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Removed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Removed, Failed> {

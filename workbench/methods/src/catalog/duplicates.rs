@@ -2,7 +2,7 @@
 
 use super::symbols::lines_of_notes;
 use super::vectors::vectors;
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -69,7 +69,6 @@ struct Alike {
 impl Method for Duplicates {
     const NAME: &'static str = "duplicates";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
     const WITHIN: bool = true;
     type Answer = DuplicatesAnswer;
 

@@ -7,7 +7,7 @@ use super::edit_operations::{self, OperationKind, PATH};
 use super::investigate::as_failed;
 use super::rewriting::Destination;
 use super::symbols::{resolve_for_edit, resolve_one};
-use super::{Effect, Method, window};
+use super::{AsTool, Effect, Method, window};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
@@ -235,6 +235,7 @@ impl FromStr for Replacement {
 impl Method for Edit {
     const NAME: &'static str = "edit";
     const EFFECT: Effect = Effect::Writes;
+    const TOOL: AsTool = AsTool::Own;
     const FROM_FILE: Option<&'static str> = Some("new_text");
 
     fn arguments(command: clap::Command) -> clap::Command {

@@ -1,6 +1,6 @@
 //! `fmt`: formats `cortex.toml`.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -35,7 +35,6 @@ impl Method for Fmt {
     const NAME: &'static str = "fmt";
     const EFFECT: Effect = Effect::Writes;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Formatted;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Formatted, Failed> {

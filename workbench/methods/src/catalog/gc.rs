@@ -1,6 +1,6 @@
 //! `gc`: evicts results that no checkout of a store needs.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
@@ -65,7 +65,6 @@ impl Method for Gc {
     const NAME: &'static str = "gc";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     /// None if there is no store.
     type Answer = Option<Collected>;
 

@@ -1,6 +1,6 @@
 //! `init`: writes a manifest for the current folder.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -27,7 +27,6 @@ impl Method for Init {
     const NAME: &'static str = "init";
     const EFFECT: Effect = Effect::Writes;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Initialised;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Initialised, Failed> {

@@ -1,7 +1,7 @@
 //! `investigate`: a question about the code, answered from outlines and summaries.
 
 use super::symbols::{found_by_name, lines_of_notes};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::build;
@@ -111,6 +111,7 @@ impl Method for Investigate {
     const NAME: &'static str = "investigate";
     const ALSO: &'static [&'static str] = &["Investigate"];
     const EFFECT: Effect = Effect::Acts;
+    const TOOL: AsTool = AsTool::Own;
     const ASKS: bool = true;
     type Answer = InvestigateAnswer;
 

@@ -1,6 +1,6 @@
 //! `log`: the builds of this checkout.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::{Style, builds};
@@ -40,7 +40,6 @@ fn default_count() -> u64 {
 impl Method for Log {
     const NAME: &'static str = "log";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Builds;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Builds, Failed> {

@@ -3,7 +3,7 @@
 use super::guarded_pattern::unguard_label;
 use super::query::find_nodes;
 use super::query_answer::{self, QueryAnswer};
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::desk::{Desk, names};
 use crate::failed::Failed;
 use crate::render::{Style, format_count};
@@ -55,7 +55,6 @@ pub struct KindOfTargets {
 impl Method for Ls {
     const NAME: &'static str = "ls";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Listed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {

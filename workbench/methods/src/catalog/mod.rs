@@ -143,7 +143,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     /// Whether it may call a model, which is outside of the workspace and may cost money.
     const ASKS: bool = false;
     /// How MCP offers it.
-    const TOOL: AsTool = AsTool::Own;
+    const TOOL: AsTool = AsTool::None;
     /// Whether it can use an overlay (`--overlay`, or the argument `overlay` of programs): then it changes nothing in the checkout.
     const WITHIN: bool = false;
     /// The paginated lists of the answer: `limit` is their total number of items, `cursor` or `offset` the beginning.

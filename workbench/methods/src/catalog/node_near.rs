@@ -1,6 +1,6 @@
 //! `node near`: the drawable part of the graph near a target, with the position of each node.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::names::one_label;
@@ -78,7 +78,6 @@ struct Edge {
 impl Method for Near {
     const NAME: &'static str = "node near";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Drawing;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Drawing, Failed> {

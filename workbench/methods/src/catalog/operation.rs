@@ -1,6 +1,6 @@
 //! `operation`: progress of an investigation.
 
-use super::{AsTool, Effect, Method, investigate};
+use super::{Effect, Method, investigate};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -49,7 +49,6 @@ impl Method for OperationOf {
     const NAME: &'static str = "operation";
     const ALSO: &'static [&'static str] = &["StreamOp"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Progress;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Progress, Failed> {

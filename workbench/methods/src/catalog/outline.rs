@@ -5,7 +5,7 @@ use super::resolved::{Resolved, resolve_target};
 use super::source::{failure_of, failure_text};
 use super::symbols::{found_by_name, lines_of_notes, resolution, state_of_page};
 use super::uncompiled::note_of_file;
-use super::{Effect, Method, arguments, other_languages};
+use super::{AsTool, Effect, Method, arguments, other_languages};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::build;
@@ -111,6 +111,7 @@ impl Method for Outline {
     const NAME: &'static str = "outline";
     const ALSO: &'static [&'static str] = &["GetOutline", "GetMemberOutline"];
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Own;
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["entries"];
     type Answer = Outlines;

@@ -2,7 +2,7 @@
 
 use super::access::is_outside;
 use super::symbols::{lines_of_notes, resolution};
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -90,7 +90,6 @@ impl Method for Build {
     const ALSO: &'static [&'static str] = &["BuildPack"];
     const EFFECT: Effect = Effect::Sets;
     const ASKS: bool = true;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Built;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
@@ -277,7 +276,6 @@ impl Method for List {
     const NAME: &'static str = "pack list";
     const ALSO: &'static [&'static str] = &["ListPacks"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Packs;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Packs, Failed> {
@@ -387,7 +385,6 @@ pub struct Removed {
 impl Method for Remove {
     const NAME: &'static str = "pack remove";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Removed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Removed, Failed> {

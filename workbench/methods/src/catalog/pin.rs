@@ -1,7 +1,7 @@
 //! `pin-version` and `unpin-version`: versions that neither History's limit nor gc deletes.
 
 use super::history::why_no_versions;
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
@@ -63,7 +63,6 @@ pub struct Unpinned {
 impl Method for Pin {
     const NAME: &'static str = "pin-version";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Pinned;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Pinned, Failed> {
@@ -118,7 +117,6 @@ fn no_such_version(versions: &[HistoryRecord], label: &str) -> Failed {
 impl Method for Unpin {
     const NAME: &'static str = "unpin-version";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Unpinned;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Unpinned, Failed> {

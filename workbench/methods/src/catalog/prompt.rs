@@ -1,6 +1,6 @@
 //! `prompt`: the prompt that a model would get. Sends nothing.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::{Desk, build, names};
 use crate::failed::Failed;
@@ -45,7 +45,6 @@ pub struct Question {
 impl Method for Prompt {
     const NAME: &'static str = "prompt";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Question;
 
     fn reads(&self) -> bool {

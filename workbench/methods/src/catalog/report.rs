@@ -1,6 +1,6 @@
 //! `report`: one page of HTML about this checkout.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::desk::output_file::{a_file, replaceable, write_atomically};
 use crate::desk::{Desk, last_good, names};
 use crate::failed::Failed;
@@ -46,7 +46,6 @@ impl Method for WriteReport {
     const NAME: &'static str = "report";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Written;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Written, Failed> {

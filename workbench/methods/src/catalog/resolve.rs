@@ -3,7 +3,7 @@
 use super::access::is_outside;
 use super::symbols::{lines_of_notes, resolution};
 use super::uncompiled::note_of_name;
-use super::{AsTool, Effect, Method, other_languages};
+use super::{Effect, Method, other_languages};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -53,7 +53,6 @@ impl Method for Resolve {
     const ALSO: &'static [&'static str] = &["ResolveSymbol"];
     const EFFECT: Effect = Effect::Looks;
     // Agents use `search`, which reports whole names first.
-    const TOOL: AsTool = AsTool::None;
     const WITHIN: bool = true;
     type Answer = Meaning;
 

@@ -1,7 +1,7 @@
 //! `store export` and `store import`: results in files.
 
 use super::guarded_pattern::unguard_label;
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::clock::current_seconds;
 use crate::desk::output_file::{a_file, replaceable};
@@ -64,7 +64,6 @@ impl Method for Export {
     const NAME: &'static str = "store export";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = ExportedFile;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<ExportedFile, Failed> {
@@ -113,7 +112,6 @@ impl Method for Import {
     const NAME: &'static str = "store import";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = ImportedFile;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<ImportedFile, Failed> {

@@ -1,6 +1,6 @@
 //! `rules list`, `rules show`: the built-in rulesets.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -36,7 +36,6 @@ pub struct Ruleset {
 impl Method for List {
     const NAME: &'static str = "rules list";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Vec<String>;
 
     fn answer(&self, _: &mut Desk<'_>) -> Result<Vec<String>, Failed> {
@@ -51,7 +50,6 @@ impl Method for List {
 impl Method for Show {
     const NAME: &'static str = "rules show";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Ruleset;
 
     fn answer(&self, _: &mut Desk<'_>) -> Result<Ruleset, Failed> {

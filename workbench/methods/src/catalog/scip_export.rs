@@ -1,6 +1,6 @@
 //! `export scip`: writes the code of the workspace as an index of another format.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::output_file::{a_file, replaceable, write_atomically};
@@ -48,7 +48,6 @@ impl Method for ExportScip {
     const NAME: &'static str = "export scip";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = WrittenIndex;
 
     fn reads(&self) -> bool {

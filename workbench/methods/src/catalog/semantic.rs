@@ -2,7 +2,7 @@
 
 use super::resolved::{Resolved, resolve_target};
 use super::symbols::{lines_of_notes, one_by_name};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::model_limits::AskingArgs;
@@ -76,6 +76,7 @@ impl Method for SemanticOf {
     const NAME: &'static str = "semantic";
     const ALSO: &'static [&'static str] = &["GetSemantic"];
     const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::Own;
     const WITHIN: bool = true;
     const ASKS: bool = true;
     const DEPENDS_ON: Option<&'static [&'static str]> = Some(&[generating::NOTE]);

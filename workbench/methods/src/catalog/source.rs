@@ -3,7 +3,7 @@
 use super::access::as_access_denied;
 use super::symbols::{lines_of_notes, namesakes};
 use super::window::root_of_workspace;
-use super::{Effect, Method, arguments, other_languages};
+use super::{AsTool, Effect, Method, arguments, other_languages};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::names::no_file;
@@ -69,6 +69,7 @@ enum Meant {
 impl Method for SourceOf {
     const NAME: &'static str = "source";
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Own;
     const WITHIN: bool = true;
     type Answer = SourceTexts;
 

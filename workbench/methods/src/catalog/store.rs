@@ -1,6 +1,6 @@
 //! `store stats` and `store migrate`: a store in numbers, and its format.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
@@ -49,7 +49,6 @@ impl Method for Stats {
     const NAME: &'static str = "store stats";
     const EFFECT: Effect = Effect::Reads;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = StoreStats;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<StoreStats, Failed> {
@@ -65,7 +64,6 @@ impl Method for Migrate {
     const NAME: &'static str = "store migrate";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Migrated;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Migrated, Failed> {

@@ -1,7 +1,7 @@
 //! `store verify`: reads a store, and drops damaged parts.
 
 use super::store::no_store;
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -107,7 +107,6 @@ impl Method for Verify {
     const NAME: &'static str = "store verify";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Verification;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Verification, Failed> {

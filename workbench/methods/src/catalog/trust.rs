@@ -1,6 +1,6 @@
 //! `trust`: shows which programs this workspace runs and where it sends data, and trusts them. Runs and sends nothing itself.
 
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -67,7 +67,6 @@ impl Method for Trust {
     const NAME: &'static str = "trust";
     const EFFECT: Effect = Effect::Sets;
     const SERVED: bool = false;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Programs;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Programs, Failed> {

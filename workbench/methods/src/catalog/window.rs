@@ -1,7 +1,7 @@
 //! `window show`, `window pin`, `window unpin`, `window dismiss`, `window set`: the prompt window of the checkout.
 
 use super::symbols::{learns, resolve_one};
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::catalog::pack;
 use crate::code::Code;
 use crate::desk::Desk;
@@ -66,7 +66,6 @@ impl Method for Show {
     const NAME: &'static str = "window show";
     const ALSO: &'static [&'static str] = &["GetPromptWindow"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     const DEPENDS_ON: Option<&'static [&'static str]> = Some(&[state::FILE, packs::FILE, aliases::FILE, OUT]);
     type Answer = WindowAnswer;
 
@@ -362,7 +361,6 @@ impl Method for Pin {
     const NAME: &'static str = "window pin";
     const ALSO: &'static [&'static str] = &["Pin"];
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Changed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
@@ -378,7 +376,6 @@ impl Method for Unpin {
     const NAME: &'static str = "window unpin";
     const ALSO: &'static [&'static str] = &["Unpin"];
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Changed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
@@ -394,7 +391,6 @@ impl Method for Dismiss {
     const NAME: &'static str = "window dismiss";
     const ALSO: &'static [&'static str] = &["Dismiss"];
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Changed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Changed, Failed> {
@@ -443,7 +439,6 @@ const MOST: usize = 10_000_000;
 impl Method for Set {
     const NAME: &'static str = "window set";
     const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::None;
     type Answer = WindowSettings;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowSettings, Failed> {

@@ -1,7 +1,7 @@
 //! `work list`: progress of the agents.
 
 use super::work::{self, Scope, kind_of_question, or_note_failure};
-use super::{AsTool, Effect, Method};
+use super::{Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::{format_count, plural, printable};
@@ -61,7 +61,6 @@ struct QuestionLine {
 impl Method for List {
     const NAME: &'static str = "work list";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
     type Answer = Listed;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {

@@ -1,7 +1,7 @@
 //! `work next`: gives questions to an agent.
 
 use super::work::{self, Scope, form, kind_of_question, or_note_failure};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
 use crate::failed::Failed;
 use crate::render::{format_count, printable};
@@ -93,6 +93,7 @@ struct Question {
 impl Method for Next {
     const NAME: &'static str = "work next";
     const EFFECT: Effect = Effect::Acts;
+    const TOOL: AsTool = AsTool::Own;
     type Answer = Questions;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Questions, Failed> {

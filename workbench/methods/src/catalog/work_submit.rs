@@ -1,7 +1,7 @@
 //! `work submit`: takes the answer of an agent.
 
 use super::work::{self, Round, kind_of_question, or_note_failure};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
@@ -60,6 +60,7 @@ struct Possible {
 impl Method for Submit {
     const NAME: &'static str = "work submit";
     const EFFECT: Effect = Effect::Acts;
+    const TOOL: AsTool = AsTool::Own;
     const FROM_FILE: Option<&'static str> = Some("answer");
     type Answer = SubmitResult;
 
