@@ -77,3 +77,20 @@ impl Method for Check {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_and_the_schema_are_told_apart() {
+        let text = |answer: Value| Check::text(&Checked::deserialize(answer).expect("an answer"));
+        let valid = text(json!({"rules": 1, "producers": 2, "sourceSets": 3, "warnings": 0}));
+        assert!(
+            valid.starts_with("cortex.toml is valid: 1 rules, 2 producers, 3 source sets"),
+            "{valid}"
+        );
+        assert_eq!(text(serde_json::from_str(SCHEMA).expect("JSON")), SCHEMA);
+    }
+}

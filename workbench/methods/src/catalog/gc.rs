@@ -144,3 +144,32 @@ fn repair_edits(context: &RequestContext) {
     };
     context.say(&diagnostics);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_collection_is_one_object_and_no_store_is_null() {
+        let report = Report {
+            checkouts: 2,
+            reached: true,
+            ..Report::default()
+        };
+        let answer = Some(Collected {
+            folder: "/store".to_owned(),
+            report,
+            options: GarbageOptions::default_options(7),
+        });
+        let document = serde_json::to_value(answer).expect("JSON");
+        assert_eq!((&document["checkouts"], &document["dry_run"]), (&json!(2), &json!(false)));
+        assert_eq!(
+            (&document["removed"]["paid_micros"], &document["folder"]),
+            (&json!(0), &json!("/store"))
+        );
+        let text = |document: &Value| Gc::text(&Option::deserialize(document).expect("an answer"));
+        assert!(text(&document).starts_with("The store held 0 results and 0 outputs in "));
+        assert!(text(&Value::Null).starts_with("there is no store yet"));
+    }
+}

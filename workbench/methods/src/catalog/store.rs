@@ -177,3 +177,20 @@ fn age(seconds: u64) -> String {
     }
     plural(seconds, "second")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_formatted_from_their_json() {
+        let counted = StoreStats {
+            folder: "/store".to_owned(),
+            depths: [(6, 2)].into(),
+            ..StoreStats::default()
+        };
+        let document = serde_json::to_value(counted).expect("JSON");
+        let text = Stats::text(&StoreStats::deserialize(&document).expect("an answer"));
+        assert!(text.contains("\nversions of targets: 2 with 6\n"), "{text}");
+    }
+}

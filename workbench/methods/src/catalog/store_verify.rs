@@ -124,7 +124,9 @@ impl Method for Verify {
             done => done?,
         };
         let answer = Verification::new(found, left, start.elapsed());
-        answer.failure().into_iter().for_each(|failed| desk.conclude(failed));
+        if let Some(failed) = answer.failure() {
+            desk.conclude(failed);
+        }
         Ok(answer)
     }
 
