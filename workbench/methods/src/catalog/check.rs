@@ -22,7 +22,7 @@ pub struct Check {
 /// A valid manifest in numbers, or the JSON Schema of manifests.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Checked {
+pub enum ManifestCheck {
     /// A valid manifest in numbers, with those of its rulesets.
     #[serde(rename_all = "camelCase")]
     Valid {
@@ -42,18 +42,18 @@ pub enum Checked {
 impl Method for Check {
     const NAME: &'static str = "check";
     const EFFECT: Effect = Effect::Reads;
-    type Answer = Checked;
+    type Answer = ManifestCheck;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Checked, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<ManifestCheck, Failed> {
         if self.schema {
             return serde_json::from_str(SCHEMA)
-                .map(Checked::Schema)
+                .map(ManifestCheck::Schema)
                 .map_err(|error| Failed::bug(&error));
         }
         let workspace = desk.context.workspace(Self::NAME)?;
         let manifest = workspace.manifest()?;
         desk.context.say(workspace.warnings());
-        Ok(Checked::Valid {
+        Ok(ManifestCheck::Valid {
             rules: manifest.rules.len(),
             producers: manifest.producers.len(),
             source_sets: manifest.sources.len(),
@@ -61,9 +61,9 @@ impl Method for Check {
         })
     }
 
-    fn text(answer: &Checked) -> String {
+    fn text(answer: &ManifestCheck) -> String {
         match answer {
-            Checked::Valid {
+            ManifestCheck::Valid {
                 rules,
                 producers,
                 source_sets,
@@ -73,7 +73,7 @@ impl Method for Check {
                 format!("cortex.toml is valid: {rules} rules, {producers} producers, {sets} source sets, including those of rulesets\n")
             }
             // The schema as its authors wrote it, with their order of keys.
-            Checked::Schema(_) => SCHEMA.to_owned(),
+            ManifestCheck::Schema(_) => SCHEMA.to_owned(),
         }
     }
 }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn numbers_and_the_schema_are_told_apart() {
-        let text = |answer: Value| Check::text(&Checked::deserialize(answer).expect("an answer"));
+        let text = |answer: Value| Check::text(&ManifestCheck::deserialize(answer).expect("an answer"));
         let valid = text(json!({"rules": 1, "producers": 2, "sourceSets": 3, "warnings": 0}));
         assert!(
             valid.starts_with("cortex.toml is valid: 1 rules, 2 producers, 3 source sets"),

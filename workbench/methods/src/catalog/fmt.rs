@@ -24,7 +24,7 @@ pub struct Fmt {
 
 /// Whether the manifest was formatted.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Formatted {
+pub struct FormatChange {
     /// Whether the formatting differs.
     changed: bool,
     /// Whether the file was written.
@@ -35,9 +35,9 @@ impl Method for Fmt {
     const NAME: &'static str = "fmt";
     const EFFECT: Effect = Effect::Writes;
     const SERVED: bool = false;
-    type Answer = Formatted;
+    type Answer = FormatChange;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Formatted, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<FormatChange, Failed> {
         let workspace = desk.context.workspace(Self::NAME)?;
         // Report errors of the manifest as a build does; an unusable manifest is not changed.
         workspace.manifest()?;
@@ -55,10 +55,10 @@ impl Method for Fmt {
         } else if changed {
             desk.worsen(Code::TargetFailed);
         }
-        Ok(Formatted { changed, written })
+        Ok(FormatChange { changed, written })
     }
 
-    fn text(answer: &Formatted) -> String {
+    fn text(answer: &FormatChange) -> String {
         let text = match (answer.changed, answer.written) {
             (false, _) => "cortex.toml is formatted\n",
             (true, false) => "cortex.toml is not formatted: run cortex fmt\n",

@@ -52,7 +52,7 @@ pub struct Gc {
 
 /// Result of a collection.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Collected {
+pub struct Collection {
     /// Folder of the store.
     folder: String,
     #[serde(flatten)]
@@ -66,9 +66,9 @@ impl Method for Gc {
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
     /// None if there is no store.
-    type Answer = Option<Collected>;
+    type Answer = Option<Collection>;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Option<Collected>, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Option<Collection>, Failed> {
         let context = desk.context;
         if !self.dry_run {
             if let Some(folder) = context.disk_folder(Self::NAME)? {
@@ -90,14 +90,14 @@ impl Method for Gc {
             let why = Diagnostic::error(ErrorCode::E_MAX_SIZE, not_reached(&report, &options));
             desk.conclude(Failed::new(Code::TargetFailed, why.hint(list_ways_to_shrink(&report, &options))));
         }
-        Ok(Some(Collected {
+        Ok(Some(Collection {
             folder: disk.folder().display().to_string(),
             report,
             options,
         }))
     }
 
-    fn text(answer: &Option<Collected>) -> String {
+    fn text(answer: &Option<Collection>) -> String {
         match answer {
             Some(done) => gc_text(&done.report, &done.options) + &set_aside(&done.report.after, &done.folder),
             None => "there is no store yet, so there is nothing to collect\n".to_owned(),
@@ -157,7 +157,7 @@ mod tests {
             reached: true,
             ..Report::default()
         };
-        let answer = Some(Collected {
+        let answer = Some(Collection {
             folder: "/store".to_owned(),
             report,
             options: GarbageOptions::default_options(7),

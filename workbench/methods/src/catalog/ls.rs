@@ -31,7 +31,7 @@ pub struct Ls {
 /// Targets, or the kinds of targets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Listed {
+pub enum Listing {
     /// Targets of a pattern.
     Targets(QueryAnswer),
     /// The kinds of targets.
@@ -55,30 +55,30 @@ pub struct KindOfTargets {
 impl Method for Ls {
     const NAME: &'static str = "ls";
     const EFFECT: Effect = Effect::Reads;
-    type Answer = Listed;
+    type Answer = Listing;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Listed, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Listing, Failed> {
         let context = desk.context;
         let (_, session) = desk.open_to_read()?;
         let Some(pattern) = &self.pattern else {
-            return Ok(Listed::Kinds { kinds: kinds(session) });
+            return Ok(Listing::Kinds { kinds: kinds(session) });
         };
         // A bare name means all targets of the type.
         let label = names::label_or_source(session, pattern)?;
         let is_whole = label != pattern.as_str() && !pattern.contains(':');
         let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
         let wanted = if is_whole { package } else { &label };
-        find_nodes(context, session, wanted, self.edges).map(Listed::Targets)
+        find_nodes(context, session, wanted, self.edges).map(Listing::Targets)
     }
 
-    fn text(answer: &Listed) -> String {
+    fn text(answer: &Listing) -> String {
         Self::styled(answer, Style::plain())
     }
 
-    fn styled(answer: &Listed, style: Style) -> String {
+    fn styled(answer: &Listing, style: Style) -> String {
         match answer {
-            Listed::Targets(found) => query_answer::labels(found),
-            Listed::Kinds { kinds } => kinds_text(kinds, style),
+            Listing::Targets(found) => query_answer::labels(found),
+            Listing::Kinds { kinds } => kinds_text(kinds, style),
         }
     }
 }

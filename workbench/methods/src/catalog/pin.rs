@@ -31,7 +31,7 @@ pub struct Pin {
 
 /// The pinned version.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Pinned {
+pub struct PinnedVersion {
     /// Label of the target.
     label: String,
     /// Its number.
@@ -53,7 +53,7 @@ pub struct Unpin {
 
 /// The versions that are no longer pinned.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Unpinned {
+pub struct UnpinnedVersions {
     /// Label of the target.
     label: String,
     /// Their numbers.
@@ -63,9 +63,9 @@ pub struct Unpinned {
 impl Method for Pin {
     const NAME: &'static str = "pin-version";
     const EFFECT: Effect = Effect::Sets;
-    type Answer = Pinned;
+    type Answer = PinnedVersion;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Pinned, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<PinnedVersion, Failed> {
         let (_, session) = desk.open_to_read()?;
         let label = one_label(session, &self.label, "pinned")?;
         let (store, view) = (&*session.engine.store, session.engine.view);
@@ -80,14 +80,14 @@ impl Method for Pin {
             ));
         }
         store_maintenance::pin(store, view, &label, version, current_seconds(), self.note.clone())?;
-        Ok(Pinned {
+        Ok(PinnedVersion {
             version: version.version,
             note: self.note.clone(),
             label,
         })
     }
 
-    fn text(answer: &Pinned) -> String {
+    fn text(answer: &PinnedVersion) -> String {
         format!("pinned version {} of {}\n", answer.version, answer.label)
     }
 }
@@ -117,9 +117,9 @@ fn no_such_version(versions: &[HistoryRecord], label: &str) -> Failed {
 impl Method for Unpin {
     const NAME: &'static str = "unpin-version";
     const EFFECT: Effect = Effect::Sets;
-    type Answer = Unpinned;
+    type Answer = UnpinnedVersions;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Unpinned, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<UnpinnedVersions, Failed> {
         let (_, session) = desk.open_to_read()?;
         // The label may no longer name a target; then use it as written.
         let label = one_label(session, &self.label, "unpinned").unwrap_or_else(|_| self.label.clone());
@@ -133,10 +133,10 @@ impl Method for Unpin {
         }
         store_maintenance::unpin(store, view, &pins)?;
         let versions = pins.iter().map(|pin| pin.version).collect();
-        Ok(Unpinned { label, versions })
+        Ok(UnpinnedVersions { label, versions })
     }
 
-    fn text(answer: &Unpinned) -> String {
+    fn text(answer: &UnpinnedVersions) -> String {
         let numbers: Vec<String> = answer.versions.iter().map(u32::to_string).collect();
         format!("unpinned version {} of {}\n", numbers.join(", "), answer.label)
     }

@@ -27,7 +27,7 @@ pub struct WriteReport {
 
 /// The written page.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Written {
+pub struct WrittenPage {
     /// Its path.
     path: String,
     /// Its length.
@@ -46,9 +46,9 @@ impl Method for WriteReport {
     const NAME: &'static str = "report";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    type Answer = Written;
+    type Answer = WrittenPage;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Written, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<WrittenPage, Failed> {
         let context = desk.context;
         let workspace = context.workspace(Self::NAME)?;
         let near = self.near.as_deref().map(|near| {
@@ -66,7 +66,7 @@ impl Method for WriteReport {
         replaceable(&self.out, |head| head.starts_with(b"<!doctype html>"))?;
         write_atomically(&self.out, page.as_bytes())?;
         let near = found.near.as_ref();
-        Ok(Written {
+        Ok(WrittenPage {
             path: self.out.display().to_string(),
             bytes: page.len() as u64,
             near: near.map(|near| found.targets[near.nodes[0].target].label.to_string()),
@@ -76,7 +76,7 @@ impl Method for WriteReport {
         })
     }
 
-    fn text(answer: &Written) -> String {
+    fn text(answer: &WrittenPage) -> String {
         let drawn = |near: &String| format!(", {} nodes near {}", format_count(answer.drawn), printable(near));
         let drawn = answer.near.as_ref().map(drawn).unwrap_or_default();
         format!("{}: {}{drawn}\n", answer.path, format_size(answer.bytes))

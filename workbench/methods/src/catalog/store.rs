@@ -27,7 +27,7 @@ pub struct Migrate {}
 
 /// The format of a store.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Migrated {
+pub struct StoreFormat {
     /// Number of the format, the newest.
     format: u32,
     /// Names of the created tables.
@@ -64,14 +64,14 @@ impl Method for Migrate {
     const NAME: &'static str = "store migrate";
     const EFFECT: Effect = Effect::Acts;
     const SERVED: bool = false;
-    type Answer = Migrated;
+    type Answer = StoreFormat;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Migrated, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<StoreFormat, Failed> {
         let (format, tables_made) = open_existing_store(desk.context, Self::NAME)?.migrate()?;
-        Ok(Migrated { format, tables_made })
+        Ok(StoreFormat { format, tables_made })
     }
 
-    fn text(answer: &Migrated) -> String {
+    fn text(answer: &StoreFormat) -> String {
         let done = match answer.tables_made.is_empty() {
             true => "nothing to do".to_owned(),
             false => format!("created the tables {}", answer.tables_made.join(", ")),
