@@ -2,7 +2,6 @@
 
 use super::walk::Links;
 use super::{Graph, NodeId};
-use petgraph::visit::VisitMap;
 
 /// A set of node numbers, one bit each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,20 +53,6 @@ impl NodeSet {
         rest.is_empty().then(|| Self {
             words: words.iter().map(|word| u64::from_le_bytes(*word)).collect(),
         })
-    }
-}
-
-impl VisitMap<NodeId> for NodeSet {
-    fn visit(&mut self, id: NodeId) -> bool {
-        self.set(id, true)
-    }
-
-    fn is_visited(&self, id: &NodeId) -> bool {
-        self.contains(*id)
-    }
-
-    fn unvisit(&mut self, id: NodeId) -> bool {
-        self.set(id, false)
     }
 }
 

@@ -1,18 +1,17 @@
-//! Walks over the graph, on petgraph: readers, spreading of marks, cycles.
+//! Walks over the graph: readers, spreading of marks, and cycles, which petgraph finds.
 //!
-//! Only algorithms that keep their stack on the heap are used: chains of 100,000 nodes are ordinary, and `tarjan_scc`,
+//! Only algorithms of petgraph that keep their stack on the heap are used: chains of 100,000 nodes are ordinary, and `tarjan_scc`,
 //! `is_cyclic_directed` and the recursive depth-first search overflow there.
 
 use super::stale::NodeSet;
 use super::{Graph, NodeId};
 use petgraph::graph::{DiGraph, NodeIndex};
-use petgraph::visit::{Bfs, GraphBase, IntoNeighbors, NodeFiltered};
 use std::iter::{Copied, Rev};
 use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The readers of each node of a [`Graph`] at one moment, in one array. Every build that does anything creates it, so it is as small as
-/// possible; petgraph walks over it.
+/// possible.
 #[derive(Clone)]
 pub struct Links {
     /// By node: start of its readers; at the end, the end of the last ones.
@@ -80,13 +79,17 @@ impl Links {
 
     /// As [`Links::spread`], but follows only edges between nodes for which `ends` is false.
     pub(super) fn spread_past(&self, from: &NodeSet, ends: impl Fn(NodeId) -> bool) -> NodeSet {
-        let open = NodeFiltered::from_fn(self, |id| !ends(id));
-        let mut walk = Bfs {
-            stack: from.iter().collect(),
-            discovered: from.clone(),
-        };
-        while walk.next(&open).is_some() {}
-        walk.discovered
+        let mut reached = from.clone();
+        // A build that changes anything reaches most nodes, so this walk is as simple as possible.
+        let mut open: Vec<NodeId> = from.iter().filter(|&id| !ends(id)).collect();
+        while let Some(id) = open.pop() {
+            for reader in self.readers(id) {
+                if !ends(reader) && reached.set(reader, true) {
+                    open.push(reader);
+                }
+            }
+        }
+        reached
     }
 
     /// Whether these are the same links in memory, not only equal ones.
@@ -97,19 +100,6 @@ impl Links {
     /// Returns the number of direct readers of `id`.
     pub fn reader_count(&self, id: NodeId) -> usize {
         self.readers(id).len()
-    }
-}
-
-impl GraphBase for Links {
-    type NodeId = NodeId;
-    type EdgeId = ();
-}
-
-impl<'a> IntoNeighbors for &'a Links {
-    type Neighbors = Readers<'a>;
-
-    fn neighbors(self, id: NodeId) -> Self::Neighbors {
-        self.readers(id)
     }
 }
 
