@@ -71,10 +71,10 @@ pub struct CurrentRequest {
     #[n(1)]
     pub targets: u64,
     /// Its nodes that are laid out as files.
-    #[n(2)]
+    #[cbor(n(10), with = "node_runs")]
     pub exported: Vec<u32>,
-    /// Its nodes, sorted.
-    #[n(3)]
+    /// Its nodes, in the order of a visit to all items.
+    #[cbor(n(11), with = "node_runs")]
     pub roots: Vec<u32>,
     /// The sets from which its nodes come: node and output.
     #[n(4)]
@@ -94,6 +94,21 @@ pub struct CurrentRequest {
     /// Time at which it was found current, in seconds since 1970.
     #[n(9)]
     pub at: u64,
+}
+
+/// Node numbers as one byte string of [`crate::graph::runs`], because a request may have a hundred thousand.
+mod node_runs {
+    use crate::graph::runs;
+    use minicbor::decode::{Decoder, Error};
+    use minicbor::encode::{self, Encoder, Write};
+
+    pub(super) fn encode<C, W: Write>(numbers: &[u32], encoder: &mut Encoder<W>, _: &mut C) -> Result<(), encode::Error<W::Error>> {
+        encoder.bytes(&runs::to_bytes(numbers))?.ok()
+    }
+
+    pub(super) fn decode<C>(decoder: &mut Decoder<'_>, _: &mut C) -> Result<Vec<u32>, Error> {
+        runs::from_bytes(decoder.bytes()?).ok_or_else(|| Error::message("malformed runs of node numbers"))
+    }
 }
 
 /// A set, as of when a request was found current.

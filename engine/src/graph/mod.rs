@@ -6,6 +6,7 @@
 pub mod lookups;
 mod numbers;
 pub mod pages;
+pub mod runs;
 pub mod stale;
 pub mod state_changes;
 pub mod walk;
