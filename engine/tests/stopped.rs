@@ -2,7 +2,7 @@
 
 use crate::toys::bench::{Bench, How};
 use crate::toys::shelf::Shelf;
-use engine::build::layout::{Finish, OutputToFinish};
+use engine::build::finish::{Finish, OutputToFinish};
 use engine::build::query::NodeStatus;
 use engine::seams::producer::Cancel;
 use engine::seams::world::{ExportOutcome, Exports, RowEdits, Rows, SetDef, Sources, Watched, World, WorldError};
@@ -217,6 +217,23 @@ fn the_next_command_lays_out_the_files_of_a_killed_build() {
     clean.build(&["//..."]);
     assert_eq!(bench.world.outputs(), clean.world.outputs());
     assert!(bench.known(&["//..."]).is_some(), "now it is");
+}
+
+#[test]
+fn a_file_with_states_is_left_alone_if_no_change_reaches_it_or_them() {
+    let mut bench = begun(3);
+    bench.finish = Arc::new(Shown { dies: false });
+    bench.build(&["//..."]);
+    let shown = bench.world.outputs()["names"].clone();
+    bench.finish = Arc::new(Shown { dies: true });
+    bench.put("docs/d0.txt", "# another comment\nn0=v0\n@n1\n");
+    assert_eq!(bench.build(&["//..."]).ran(), ["//doc/docs/d0.txt:clean"]);
+    assert_eq!(bench.world.outputs()["names"], shown);
+    bench.finish = Arc::new(Shown { dies: false });
+    bench.world.tamper("names", Some(b"other".to_vec()));
+    bench.put("docs/d0.txt", "# one more\nn0=v0\n@n1\n");
+    assert_eq!(bench.build(&["//..."]).ran(), ["//doc/docs/d0.txt:clean"]);
+    assert_eq!(bench.world.outputs()["names"], shown, "a changed file is written again");
 }
 
 #[test]

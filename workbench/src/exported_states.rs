@@ -2,7 +2,7 @@
 //! (DECISIONS: semanticState is derived; seed 000 §3.2).
 
 use crate::status::semantic_state;
-use engine::build::layout::{Finish, OutputToFinish};
+use engine::build::finish::{Finish, OutputToFinish};
 use engine::build::query::NodeStatus;
 use memchr::{memchr_iter, memmem};
 use std::ops::Range;

@@ -3,7 +3,7 @@
 
 use engine::build::Options;
 use engine::build::engine::{Definition, Engine, EngineError};
-use engine::build::layout::Plain;
+use engine::build::finish::Plain;
 use engine::build::request::Request;
 use engine::build::session::Session;
 use engine::files::memory::MemoryWorld;

@@ -199,7 +199,7 @@ impl Session {
         let has_run = report.tally.ran + report.tally.failed > 0;
         let has_made = has_run || results + leftover.ledger.len() > 0;
         let (generation, may_show_others) = (self.state.generation, self.may_show_other_states());
-        let renews = (has_made && may_show_others || !laid.finished.is_empty()) && exports_read.is_some_and(|exports| self.renews(exports));
+        let renews = (has_made && may_show_others || laid.has_outdated) && exports_read.is_some_and(|exports| self.renews(exports));
         leftover.left.files = renews;
         exports.as_ref().map_or(Ok(()), LazyExports::check)?;
         let keeping = Cancel::announce_commit();
@@ -216,7 +216,7 @@ impl Session {
             observer.event(&Event::Committed { results });
         }
         let has_changed = self.state.generation != generation || has_run;
-        let may_differ = has_changed && may_show_others || !laid.finished.is_empty() || unfinished.files;
+        let may_differ = has_changed && may_show_others || laid.has_outdated || unfinished.files;
         if let (true, true, false, Some(exports)) = (committed, may_differ, report.cancelled, &exports) {
             let (written, failures) = self.renew(&request.digest, exports, &laid.placed, (observer, cancel))?;
             report.written += written;
@@ -363,6 +363,7 @@ fn lay_out_targets(
     let files = known.map(|known| KnownFiles {
         known,
         are_watched: is_watched && known.outputs_are_unchanged(&*engine.world, &state.set_defs()),
+        compares_finished: engine.finish.shows_times(),
         added: &targets.added,
     });
     let laid = run.lay_out(&targets.nodes, exports, &*engine.finish, files)?;

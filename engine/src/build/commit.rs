@@ -179,7 +179,8 @@ impl Session {
         let (finish, changes) = (&self.engine.finish, self.graph.state_changes());
         let is_of_files = |label: &str| finish.labels().contains(&label) || finish.shows(label);
         let mut changed = changes.results.iter().filter_map(|&id| self.graph.get(id));
-        changes.had_stale || changes.has_removed || !self.graph.stale_set().is_empty() || changed.any(|node| is_of_files(&node.label))
+        let may_be_stale = changes.had_stale || !self.graph.stale_set().is_empty() || self.is_redefined();
+        may_be_stale || changes.has_removed || changed.any(|node| is_of_files(&node.label))
     }
 
     /// Whether any laid-out file shows the states of nodes.

@@ -36,7 +36,7 @@ pub struct Engine {
     /// Identifies the checkout.
     pub view: ViewId,
     /// Completes output files that are laid out.
-    pub finish: Arc<dyn super::layout::Finish>,
+    pub finish: Arc<dyn super::finish::Finish>,
     /// Order of paid jobs.
     pub priority: Arc<dyn Priority>,
     /// Finds former names of items.

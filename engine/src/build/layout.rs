@@ -1,7 +1,7 @@
 //! Layout: outputs as readable files under `.cortex/out/`, at the paths that rules specify.
 
 use super::blobs::PagedBlobs;
-use super::node_status::NodeStatus;
+use super::finish::Finish;
 use super::run::{Run, RunError};
 use super::state::CurrentRequest;
 use crate::graph::NodeId;
@@ -29,55 +29,6 @@ const RECEIVED: usize = 4_096;
 /// Number of files checked between two checks for a stop.
 const CHECKED_TOGETHER: usize = 8_192;
 
-/// An output whose file contains more than its blob.
-pub struct OutputToFinish<'a> {
-    /// The node's label.
-    pub label: &'a str,
-    /// The blob.
-    pub blob: &'a [u8],
-    /// Time at which it was built, in seconds since 1970, if known and [`Finish::shows_times`].
-    pub made_at: Option<u64>,
-}
-
-/// Adds to files what a blob must not contain: states derived by the engine.
-pub trait Finish: Send + Sync {
-    /// Returns the labels of the nodes whose files contain more than their blobs.
-    fn labels(&self) -> &[&str];
-
-    /// Whether one of these files may show the state of the node of that label.
-    fn shows(&self, label: &str) -> bool;
-
-    /// Whether a file may contain the time of its output.
-    fn shows_times(&self) -> bool {
-        false
-    }
-
-    /// Returns the labels of nodes from which files next to the outputs derive, such as a list of former names.
-    fn name_sources(&self) -> &[&str] {
-        &[]
-    }
-
-    /// Returns the bytes to lay out for one of these, if they differ from the blob. `states` returns the states of nodes by label.
-    fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>>;
-}
-
-/// Lays out blobs unchanged.
-pub struct Plain;
-
-impl Finish for Plain {
-    fn labels(&self) -> &[&str] {
-        &[]
-    }
-
-    fn shows(&self, _: &str) -> bool {
-        false
-    }
-
-    fn finish(&self, _: &OutputToFinish<'_>, _: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
-        None
-    }
-}
-
 /// Outcome of laying out files.
 #[derive(Clone, Debug, Default)]
 pub struct LayoutResult {
@@ -87,6 +38,8 @@ pub struct LayoutResult {
     pub finished: Vec<u32>,
     /// The nodes of `finished` whose file is new.
     pub placed: Vec<u32>,
+    /// Whether a file of `finished` may differ from its output with the states that it last showed.
+    pub has_outdated: bool,
     /// Number of files written.
     pub written: usize,
     /// Reasons why files could not be written, one for each cause.
@@ -149,6 +102,8 @@ pub struct KnownFiles<'a> {
     pub known: &'a CurrentRequest,
     /// Whether a watcher saw none of the files change since.
     pub are_watched: bool,
+    /// Whether files that contain more than their blob are compared with their outputs even if these did not change.
+    pub compares_finished: bool,
     /// Roots added since then.
     pub added: &'a FxHashSet<NodeId>,
 }
@@ -235,6 +190,7 @@ impl Run<'_> {
         for (id, output, _) in wanted.iter() {
             if finish.labels().contains(&&*self.graph.node(*id).label) {
                 laid.finished.push(id.0);
+                laid.has_outdated = true;
             } else if exports.digest(id.0) == Some(*output) {
                 check.push(id.0);
             }
@@ -355,7 +311,12 @@ impl Run<'_> {
         &mut self,
         roots: &[NodeId],
         along: &FxHashSet<NodeId>,
-        KnownFiles { known, are_watched, added }: KnownFiles<'_>,
+        KnownFiles {
+            known,
+            are_watched,
+            compares_finished,
+            added,
+        }: KnownFiles<'_>,
         changed: &FxHashSet<NodeId>,
         exports: &dyn Exports,
         laid: &mut LayoutResult,
@@ -383,8 +344,13 @@ impl Run<'_> {
             self.changed_exports(exports, &check)
         };
         for id in check {
-            let again = broken.binary_search(&id).is_ok() || known.finished.binary_search(&id).is_ok();
-            if again { rest.push(NodeId(id)) } else { laid.nodes.push(id) }
+            let is_finished = known.finished.binary_search(&id).is_ok();
+            if broken.binary_search(&id).is_ok() || is_finished && compares_finished {
+                rest.push(NodeId(id));
+                continue;
+            }
+            laid.nodes.push(id);
+            laid.finished.extend(Some(id).filter(|_| is_finished));
         }
         rest
     }

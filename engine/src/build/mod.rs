@@ -23,6 +23,7 @@ pub mod engine;
 mod excluded_paths;
 pub mod explain;
 pub mod explanation_chain;
+pub mod finish;
 mod finished_job;
 pub mod graph_memory;
 pub mod input_changes;

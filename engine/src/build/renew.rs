@@ -4,7 +4,8 @@
 //! computation finds.
 
 use super::engine::EngineError;
-use super::layout::{OutputToFinish, unwritten_file_error};
+use super::finish::OutputToFinish;
+use super::layout::unwritten_file_error;
 use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;

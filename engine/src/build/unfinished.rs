@@ -14,7 +14,7 @@ const NAMES: u8 = 2;
 pub struct Unfinished {
     /// Files that show the states of nodes must be [renewed](super::renew).
     pub files: bool,
-    /// A node that files next to the outputs [follow](super::layout::Finish::name_sources) has changed.
+    /// A node that files next to the outputs [follow](super::finish::Finish::name_sources) has changed.
     pub names: bool,
 }
 

@@ -408,7 +408,6 @@ impl Graph {
     /// Sets or clears a node's stale mark.
     pub fn set_stale(&mut self, id: NodeId, stale: bool) {
         self.dirty_stale |= self.stale.set(id, stale);
-        self.state_changes.had_stale |= stale;
     }
 
     /// Returns the changes that may affect the states of nodes.

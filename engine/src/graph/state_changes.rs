@@ -10,6 +10,6 @@ pub struct StateChanges {
     pub results: FxHashSet<NodeId>,
     /// Whether a node was removed.
     pub has_removed: bool,
-    /// Whether a node other than a new one was stale at any time: then its readers may have been, too.
+    /// Whether a node was stale at the beginning: then its readers may have been, too. Marks of later changes are in no file until a commit.
     pub had_stale: bool,
 }

@@ -5,7 +5,7 @@ pub mod samples;
 use engine::build::Options;
 use engine::build::correct::Last;
 use engine::build::engine::{Definition, Engine, EngineError};
-use engine::build::layout::Plain;
+use engine::build::finish::Plain;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::files::memory::MemoryWorld;

@@ -1,0 +1,52 @@
+//! Files that contain more than an output: states of nodes, which no output may contain.
+
+use super::node_status::NodeStatus;
+
+/// An output whose file contains more than its blob.
+pub struct OutputToFinish<'a> {
+    /// The node's label.
+    pub label: &'a str,
+    /// The blob.
+    pub blob: &'a [u8],
+    /// Time at which it was built, in seconds since 1970, if known and [`Finish::shows_times`].
+    pub made_at: Option<u64>,
+}
+
+/// Adds to files what a blob must not contain: states derived by the engine.
+pub trait Finish: Send + Sync {
+    /// Returns the labels of the nodes whose files contain more than their blobs.
+    fn labels(&self) -> &[&str];
+
+    /// Whether one of these files may show the state of the node of that label.
+    fn shows(&self, label: &str) -> bool;
+
+    /// Whether a file may contain the time of its output.
+    fn shows_times(&self) -> bool {
+        false
+    }
+
+    /// Returns the labels of nodes from which files next to the outputs derive, such as a list of former names.
+    fn name_sources(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Returns the bytes to lay out for one of these, if they differ from the blob. `states` returns the states of nodes by label.
+    fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>>;
+}
+
+/// Lays out blobs unchanged.
+pub struct Plain;
+
+impl Finish for Plain {
+    fn labels(&self) -> &[&str] {
+        &[]
+    }
+
+    fn shows(&self, _: &str) -> bool {
+        false
+    }
+
+    fn finish(&self, _: &OutputToFinish<'_>, _: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
+        None
+    }
+}
