@@ -32,8 +32,8 @@ impl Annotate for Notes {
         self.command.clone()
     }
 
-    fn revision(&self) -> Option<Revision> {
-        revision(&self.root)
+    fn revision(&self, changed: &[String]) -> Option<Revision> {
+        revision_after(&self.root, changed)
     }
 }
 
@@ -49,11 +49,16 @@ struct Checkout {
 
 /// Returns the revision checked out in a folder; `None` outside of checkouts, before the first commit, or if it is unknown.
 pub fn revision(root: &Path) -> Option<Revision> {
+    revision_after(root, &[])
+}
+
+/// As [`revision`], compares the files of these paths first: one that differs decides.
+fn revision_after(root: &Path, first: &[String]) -> Option<Revision> {
     let checkout = checkout(root)?;
     let commit = commit(&checkout)?;
     let dirty = read_git_file(&checkout.own.join("index"), LARGEST)
         .and_then(|index| Index::from_bytes(&index, commit.len() / 2))
-        .map(|index| index.differs(&checkout.top, root));
+        .map(|index| index.differs(&checkout.top, root, first));
     Some(Revision { commit, dirty })
 }
 
@@ -321,11 +326,14 @@ impl Index {
         Some(index)
     }
 
-    /// Whether something is staged, or a file below `root` differs from its recorded state.
-    fn differs(&self, top: &Path, root: &Path) -> bool {
+    /// Whether something is staged, or a file below `root` differs from its recorded state. Compares those of the paths `first` before the others.
+    fn differs(&self, top: &Path, root: &Path, first: &[String]) -> bool {
         let workspace = root.strip_prefix(top).unwrap_or(root);
+        let first: Vec<PathBuf> = first.iter().map(|path| workspace.join(path)).collect();
+        let is_first = |entry: &&GitIndexEntry| first.iter().any(|path| names::name_bytes(path) == &entry.path[..]);
         let is_below = |entry: &&GitIndexEntry| names::path_of_bytes(&entry.path).starts_with(workspace);
-        self.staged || self.entries.iter().filter(is_below).any(|entry| entry.differs(top))
+        let differs = |entry: &GitIndexEntry| entry.differs(top);
+        self.staged || self.entries.iter().filter(is_first).any(differs) || self.entries.iter().filter(is_below).any(differs)
     }
 }
 
@@ -385,6 +393,9 @@ mod tests {
 
         fs::write(root.join("a.txt"), "longer than before").unwrap();
         assert_eq!(revision(root).and_then(|found| found.dirty), Some(true));
+        for first in ["a.txt", "in/b.txt", "none"] {
+            assert_eq!(revision_after(root, &[first.to_owned()]), revision(root), "{first}");
+        }
         // Outside of the workspace it does not count, unless it is staged.
         assert_eq!(revision(&root.join("in")).and_then(|found| found.dirty), Some(false));
         assert!(git(root, &["add", "a.txt"]));

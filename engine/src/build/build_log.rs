@@ -4,6 +4,7 @@ use super::request::{Report, Request};
 use crate::planning::rules::RuleIndex;
 use crate::seams::annotate::Annotate;
 use crate::seams::paid::Spent;
+use crate::seams::world::Change;
 use crate::store::builds::{BuildRecord, Counts, FAILED, FailedTarget, Gone, OfProducer, Outcome, Slow};
 use crate::values::event::{Event, FinishedJob, Observer, Phase};
 use std::cmp::Reverse;
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of slowest nodes listed.
 const SLOWEST: usize = 32;
+
+/// Number of changed files that are compared with the revision before all others.
+const CHANGED: usize = 8;
 
 /// Maximum length of the listed patterns, in characters.
 const PATTERNS: usize = 400;
@@ -30,15 +34,21 @@ pub(super) struct ListedEvents {
     slowest: Vec<Slow>,
     producers: BTreeMap<String, OfProducer>,
     failures: BTreeSet<FailedTarget>,
+    /// Some files that the build found changed.
+    changed: Vec<String>,
 }
 
 impl<'a> Listing<'a> {
-    /// Creates an observer that forwards everything to `observer`.
-    pub(super) fn new(rules: &'a RuleIndex, observer: &'a dyn Observer) -> Self {
+    /// Creates an observer that forwards everything to `observer`. `changes`: what the build found changed.
+    pub(super) fn new(rules: &'a RuleIndex, observer: &'a dyn Observer, changes: &[Change]) -> Self {
+        let events = ListedEvents {
+            changed: changes.iter().take(CHANGED).map(|change| change.path.clone()).collect(),
+            ..ListedEvents::default()
+        };
         Self {
             rules,
             observer,
-            events: Mutex::default(),
+            events: Mutex::new(events),
         }
     }
 
@@ -128,7 +138,8 @@ impl ListedEvents {
             report if !report.failures.is_empty() || !report.refused.is_empty() || tally.limited > 0 => Outcome::Failed,
             _ => Outcome::Ok,
         };
-        let (commit, dirty) = annotate.revision().map_or((None, None), |found| (Some(found.commit), found.dirty));
+        let revision = annotate.revision(&self.changed);
+        let (commit, dirty) = revision.map_or((None, None), |found| (Some(found.commit), found.dirty));
         let patterns: Vec<String> = request.patterns.patterns().iter().map(ToString::to_string).collect();
         let patterns = shortened(&patterns.join(" "));
         BuildRecord {

@@ -53,7 +53,7 @@ impl Session {
         };
         let began = (self.engine.world.now_secs(), Instant::now());
         let listed =
-            Listing::new(&self.rules, &Silent)
+            Listing::new(&self.rules, &Silent, &[])
                 .into_events()
                 .full_record(&request, &report, began, &*self.engine.annotate, Vec::new());
         self.listed = None;

@@ -14,8 +14,9 @@ pub trait Annotate: Send + Sync {
     /// Returns the command, such as `build`.
     fn command(&self) -> String;
 
-    /// Returns the revision that is checked out, if the workspace belongs to a checkout.
-    fn revision(&self) -> Option<Revision>;
+    /// Returns the revision that is checked out, if the workspace belongs to a checkout. `changed`: files that this build found changed, which
+    /// therefore probably differ from the revision.
+    fn revision(&self, changed: &[String]) -> Option<Revision>;
 }
 
 /// Provides no annotations.
@@ -26,7 +27,7 @@ impl Annotate for Unannotated {
         String::new()
     }
 
-    fn revision(&self) -> Option<Revision> {
+    fn revision(&self, _: &[String]) -> Option<Revision> {
         None
     }
 }
