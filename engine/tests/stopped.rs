@@ -9,8 +9,8 @@ use engine::seams::world::{ExportOutcome, Exports, RowEdits, Rows, SetDef, Sourc
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer, Silent};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Documents, a table of them with targets over its rows, and output files.
 const GRAPH: &str = r#"
@@ -234,6 +234,54 @@ fn a_file_with_states_is_left_alone_if_no_change_reaches_it_or_them() {
     bench.put("docs/d0.txt", "# one more\nn0=v0\n@n1\n");
     assert_eq!(bench.build(&["//..."]).ran(), ["//doc/docs/d0.txt:clean"]);
     assert_eq!(bench.world.outputs()["names"], shown, "a changed file is written again");
+}
+
+/// Records the labels whose state may differ from the one in the last file, if that is given.
+#[derive(Default)]
+struct Recorded(Mutex<Vec<Option<Vec<String>>>>);
+
+impl Finish for Recorded {
+    fn labels(&self) -> &[&str] {
+        &["//index:names"]
+    }
+
+    fn shows(&self, label: &str) -> bool {
+        label.ends_with(":deps")
+    }
+
+    fn finish(&self, output: &OutputToFinish<'_>, _: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
+        let changed = output.last.as_ref().map(|last| {
+            assert!(last.bytes.ends_with(b"!"), "as written before");
+            last.changed.iter().map(ToString::to_string).collect()
+        });
+        self.0.lock().expect("no panic").push(changed);
+        Some([output.blob, b"!"].concat())
+    }
+}
+
+#[test]
+fn a_file_with_states_is_completed_from_the_last_one() {
+    let mut bench = begun(3);
+    let recorded = Arc::new(Recorded::default());
+    bench.finish = recorded.clone();
+    let take = || std::mem::take(&mut *recorded.0.lock().expect("no panic"));
+    bench.build(&["//..."]);
+    assert_eq!(take(), [None], "there was none");
+    bench.put("docs/d0.txt", "n0=other\n");
+    bench.build(&["//..."]);
+    assert_eq!(take(), [Some(vec![])]);
+    bench.put("docs/d3.txt", "n3=v3\n");
+    bench.build(&["//..."]);
+    assert_eq!(take(), [Some(vec!["//doc/docs/d3.txt:deps".to_owned()])]);
+    bench.world.tamper("names", Some(b"other".to_vec()));
+    bench.put("docs/d0.txt", "n0=again\n");
+    bench.build(&["//..."]);
+    assert_eq!(take(), [None], "the file is another one");
+    bench.put("docs/d0.txt", "n0=more\n");
+    bench.build(&["//doc/docs/d0.txt:clean"]);
+    assert!(take().is_empty(), "the index may be stale");
+    bench.build(&["//..."]);
+    assert_eq!(take(), [None], "other builds were between");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 //! (DECISIONS: semanticState is derived; seed 000 §3.2).
 
 use crate::status::semantic_state;
-use engine::build::finish::{Finish, OutputToFinish};
+use engine::build::finish::{Finish, LastFile, OutputToFinish};
 use engine::build::query::NodeStatus;
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memmem};
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -36,7 +36,11 @@ impl Finish for States {
     }
 
     fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
-        let file = by_line(output.blob, states).or_else(|| by_value(output.blob, states))?;
+        let last = output.last.as_ref().filter(|_| !self.with_times);
+        let file = last.and_then(|last| between_differences(output.blob, last, states));
+        let file = file
+            .or_else(|| by_line(output.blob, states))
+            .or_else(|| by_value(output.blob, states))?;
         Some(match output.made_at.filter(|_| self.with_times) {
             Some(made_at) => with_build_time(file, made_at),
             None => file,
@@ -69,17 +73,22 @@ struct StateLines {
 }
 
 impl StateLines {
-    /// Finds the lines; `None` if the file has another layout.
+    /// Finds the lines of the list of types in a text; `None` if the file has another layout.
     fn from_text(text: &str) -> Option<Self> {
+        let begin = memmem::find(text.as_bytes(), b"\n  \"types\": [\n")? + 1;
+        let end = begin + memmem::find(&text.as_bytes()[begin..], LIST_END)?;
+        Self::from_lines(text, begin..end)
+    }
+
+    /// Finds the lines in a part of a text, which may begin and end within a line of an entry.
+    fn from_lines(text: &str, part: Range<usize>) -> Option<Self> {
         const NAME: &str = "      \"fqn\": ";
-        const STATE: &str = "      \"semanticState\": \"";
         // The field that `lastError` comes before.
         const NEXT: &str = "      \"projectId\": ";
-        let begin = memmem::find(text.as_bytes(), b"\n  \"types\": [\n")? + 1;
-        let end = begin + memmem::find(&text.as_bytes()[begin..], b"\n  ]")?;
         let mut lines = Self::default();
-        let mut start = begin;
-        for stop in memchr_iter(b'\n', &text.as_bytes()[begin..end]).map(|at| begin + at).chain([end]) {
+        let mut start = part.start;
+        let ends = memchr_iter(b'\n', &text.as_bytes()[part.clone()]).map(|at| part.start + at);
+        for stop in ends.chain([part.end]) {
             let line = &text[start..stop];
             if let Some(name) = line.strip_prefix(NAME) {
                 let name = serde_json::from_str::<String>(name.trim_end_matches(',')).ok()?;
@@ -88,8 +97,8 @@ impl StateLines {
                 return None;
             } else if line.starts_with(NEXT) {
                 lines.errors.push(start);
-            } else if let Some(state) = line.strip_prefix(STATE) {
-                let from = start + STATE.len();
+            } else if let Some(state) = line.strip_prefix(&STATE[1..]) {
+                let from = start + STATE.len() - 1;
                 lines.states.push(from..from + state.find('"')?);
             }
             start = stop + 1;
@@ -99,6 +108,27 @@ impl StateLines {
         let order = || errors.iter().zip(states).flat_map(|(error, state)| [*error, state.start]);
         (is_complete && order().is_sorted()).then_some(lines)
     }
+
+    /// Fills the states into the text; `None` if there is not one for each type.
+    fn fill(self, text: &str, states: Vec<NodeStatus>) -> Option<String> {
+        if states.len() != self.labels.len() {
+            return None;
+        }
+        let mut out = String::with_capacity(text.len() + self.labels.len() * 4);
+        let mut written = 0;
+        for ((error_at, place), status) in self.errors.into_iter().zip(self.states).zip(states) {
+            if let Some(error) = status.error_message() {
+                out.push_str(&text[written..error_at]);
+                out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error)));
+                written = error_at;
+            }
+            out.push_str(&text[written..place.start]);
+            out.push_str(semantic_state(status.state));
+            written = place.end;
+        }
+        out.push_str(&text[written..]);
+        Some(out)
+    }
 }
 
 /// Fills the states into a file in the layout of the built-in rules: parses and rewrites only those lines.
@@ -106,23 +136,79 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
     let text = std::str::from_utf8(blob).ok()?;
     let lines = StateLines::from_text(text)?;
     let states = states(&lines.labels);
-    if states.len() != lines.labels.len() {
+    Some(lines.fill(text, states)?.into_bytes())
+}
+
+/// What comes before a state, and cannot be within a text.
+const STATE: &str = "\n      \"semanticState\": \"";
+/// The end of the list of types.
+const LIST_END: &[u8] = b"\n  ]";
+
+/// As [`by_line`], parses only the lines between the first and the last difference from the last file, whose other states are still right. `None` if
+/// one of them is not.
+fn between_differences(blob: &[u8], last: &LastFile<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
+    let head = equal_head(blob, last.bytes);
+    let tail = equal_tail(blob, last.bytes, head);
+    let text = std::str::from_utf8(&blob[head.0..tail.0]).ok()?;
+    let begin = match head.0 {
+        0 => memmem::find(text.as_bytes(), b"\n  \"types\": [\n")? + 1,
+        _ => 0,
+    };
+    let end = match tail.0 == blob.len() {
+        true => begin + memmem::find(&text.as_bytes()[begin..], LIST_END)?,
+        false => text.len(),
+    };
+    let lines = StateLines::from_lines(text, begin..end)?;
+    if !last
+        .changed
+        .iter()
+        .all(|changed| lines.labels.iter().any(|label| **label == **changed))
+    {
         return None;
     }
-    let mut out = String::with_capacity(text.len() + lines.labels.len() * 4);
-    let mut written = 0;
-    for ((error_at, place), status) in lines.errors.into_iter().zip(lines.states).zip(states) {
-        if let Some(error) = status.error_message() {
-            out.push_str(&text[written..error_at]);
-            out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error)));
-            written = error_at;
+    let states = if lines.labels.is_empty() {
+        Vec::new()
+    } else {
+        states(&lines.labels)
+    };
+    let filled = lines.fill(text, states)?;
+    Some([&last.bytes[..head.1], filled.as_bytes(), &last.bytes[tail.1..]].concat())
+}
+
+/// Returns the end of the longest parts at the beginning of an output and of a file that differ only in states. They end after a state, or are empty.
+fn equal_head(blob: &[u8], file: &[u8]) -> (usize, usize) {
+    let finder = memmem::Finder::new(STATE);
+    let state_after = |text: &[u8], from: usize| {
+        let start = from + finder.find(&text[from..])? + STATE.len();
+        Some(start..start + memchr(b'"', &text[start..])?)
+    };
+    let mut head = (0, 0);
+    while let (Some(of_blob), Some(of_file)) = (state_after(blob, head.0), state_after(file, head.1)) {
+        if blob[head.0..of_blob.start] != file[head.1..of_file.start] {
+            break;
         }
-        out.push_str(&text[written..place.start]);
-        out.push_str(semantic_state(status.state));
-        written = place.end;
+        head = (of_blob.end + 1, of_file.end + 1);
     }
-    out.push_str(&text[written..]);
-    Some(out.into_bytes())
+    head
+}
+
+/// Returns the start of the longest parts at the end of an output and of a file, behind `head`, that differ only in states. They begin after a state,
+/// or are empty.
+fn equal_tail(blob: &[u8], file: &[u8], head: (usize, usize)) -> (usize, usize) {
+    let finder = memmem::FinderRev::new(STATE);
+    let state_before = |text: &[u8], from: usize, to: usize| {
+        let start = from + finder.rfind(&text[from..to])? + STATE.len();
+        Some(start..start + memchr(b'"', &text[start..to])?)
+    };
+    let (mut tail, mut rest) = ((blob.len(), file.len()), (blob.len(), file.len()));
+    while let (Some(of_blob), Some(of_file)) = (state_before(blob, head.0, rest.0), state_before(file, head.1, rest.1)) {
+        if blob[of_blob.end + 1..rest.0] != file[of_file.end + 1..rest.1] {
+            break;
+        }
+        tail = (of_blob.end + 1, of_file.end + 1);
+        rest = (of_blob.start - STATE.len(), of_file.start - STATE.len());
+    }
+    tail
 }
 
 /// As [`by_line`], for any JSON of that shape.
@@ -151,6 +237,7 @@ mod tests {
     use engine::values::codes::ErrorCode;
     use engine::values::diagnostic::Diagnostic;
     use serde_json::json;
+    use std::sync::Arc;
 
     #[test]
     fn lines_and_values_come_to_the_same() {
@@ -181,6 +268,7 @@ mod tests {
                     label: INDEX,
                     blob: &blob,
                     made_at: Some(0),
+                    last: None,
                 };
                 States { with_times }.finish(&output, &mut states)
             };
@@ -196,5 +284,54 @@ mod tests {
             );
             assert!(asked.iter().all(|labels| *labels == asked[0]));
         }
+    }
+
+    #[test]
+    fn a_file_is_completed_from_the_last_one_between_their_differences() {
+        let entry =
+            |(name, hash): &(&str, u32)| json!({"fqn": name, "hash": hash, "projectId": "p", "semanticState": "none", "z": hash % 2});
+        let blob = |types: &[(&str, u32)]| {
+            let types: Vec<_> = types.iter().map(entry).collect();
+            let index = json!({"projects": [{"id": "p"}], "types": types, "zz": []});
+            format!("{}\n", serde_json::to_string_pretty(&index).unwrap()).into_bytes()
+        };
+        let state = |label: &String| NodeStatus {
+            state: if label.contains('B') {
+                NodeState::Current
+            } else {
+                NodeState::MaybeStale
+            },
+            ..NodeStatus::NONE
+        };
+        let before = [("A", 0), ("B", 1), ("C", 2), ("D", 3)];
+        let others: [&[(&str, u32)]; 9] = [
+            &[("A", 8), ("B", 1), ("C", 2), ("D", 3)],
+            &[("A", 0), ("B", 1), ("C", 8), ("D", 3)],
+            &[("A", 0), ("B", 1), ("C", 2), ("D", 9)],
+            &before,
+            &[("A", 0), ("B", 1), ("BB", 2), ("C", 2), ("D", 3)],
+            &[("A", 0), ("B", 1), ("D", 3)],
+            &[("B", 1), ("C", 2)],
+            &[("B0", 1), ("B", 1), ("C", 2), ("D", 3), ("E", 3), ("EB", 3)],
+            &[("X", 7)],
+        ];
+        let file = by_line(&blob(&before), &mut |labels| labels.iter().map(state).collect()).unwrap();
+        let complete = |after: &[(&str, u32)], changed: &[Arc<str>]| {
+            let mut asked = 0;
+            let mut states = |labels: &[String]| {
+                asked += labels.len();
+                labels.iter().map(state).collect()
+            };
+            let last = LastFile { bytes: &file, changed };
+            (between_differences(&blob(after), &last, &mut states), asked)
+        };
+        for after in others {
+            let expected = by_line(&blob(after), &mut |labels| labels.iter().map(state).collect());
+            assert_eq!(complete(after, &[]).0, expected, "{after:?}");
+        }
+        assert_eq!([0, 1, 2, 3].map(|at| complete(others[at], &[]).1), [1, 1, 1, 0]);
+        let changed: [Arc<str>; 1] = ["//types/C:semantic".into()];
+        assert_eq!(complete(others[0], &changed).0, None, "C may have another state");
+        assert!(complete(others[1], &changed).0.is_some());
     }
 }

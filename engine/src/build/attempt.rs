@@ -9,6 +9,7 @@ use super::layout::{KnownFiles, LayoutResult};
 use super::lazy_exports::LazyExports;
 use super::outlook::{ForecastGraph, RunForecast, marked_nodes};
 use super::overtaken::Checkout;
+use super::renew::FilesToRenew;
 use super::request::{Report, Request};
 use super::run::{Leftover, Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
@@ -218,7 +219,13 @@ impl Session {
         let has_changed = self.state.generation != generation || has_run;
         let may_differ = has_changed && may_show_others || laid.has_outdated || unfinished.files;
         if let (true, true, false, Some(exports)) = (committed, may_differ, report.cancelled, &exports) {
-            let (written, failures) = self.renew(&request.digest, exports, &laid.placed, (observer, cancel))?;
+            let files = FilesToRenew {
+                exports,
+                placed: &laid.placed,
+                blobs: &shared.blobs,
+                are_outdated: unfinished.files || !laid.follows_current,
+            };
+            let (written, failures) = self.renew(&request.digest, &files, (observer, cancel))?;
             report.written += written;
             report.not_laid_out += failures.len();
             report.no_space |= failures.iter().any(|why| why.code == ErrorCode::E_NO_SPACE);

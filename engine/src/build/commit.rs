@@ -14,6 +14,7 @@ use crate::store::records::HistoryRecord;
 use crate::store::{Commit, Part, RowChange};
 use crate::values::cbor::{decode, encode};
 use crate::values::digest::Digest;
+use std::sync::Arc;
 
 /// Returns the changes to rows of one part of the store.
 fn rows_of(part: Part, rows: RowEdits) -> impl Iterator<Item = RowChange> {
@@ -86,7 +87,7 @@ impl Session {
             .rows
             .extend(leftover.ledger.iter().map(crate::store::ledger::LedgerEntry::to_row));
         let may_show_others = has_changes && self.may_show_other_states();
-        let shows_states = leftover.left.files || may_show_others && exports.is_some_and(|exports| self.renews(exports));
+        let shows_states = leftover.left.files || may_show_others && exports.is_none_or(|exports| self.renews(exports));
         let unfinished = self.unfinished_row(shows_states, &commit.history)?;
         commit.rows.extend(unfinished);
         commit.rows.extend(self.unmark_rebuilt());
@@ -174,13 +175,22 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a file that shows states may be outdated. If no node is stale, the state of a node depends only on whether it has a result.
+    /// Whether a file that shows states may be outdated.
     pub(super) fn may_show_other_states(&self) -> bool {
-        let (finish, changes) = (&self.engine.finish, self.graph.state_changes());
-        let is_of_files = |label: &str| finish.labels().contains(&label) || finish.shows(label);
-        let mut changed = changes.results.iter().filter_map(|&id| self.graph.get(id));
-        let may_be_stale = changes.had_stale || !self.graph.stale_set().is_empty() || self.is_redefined();
-        may_be_stale || changes.has_removed || changed.any(|node| is_of_files(&node.label))
+        let results = &self.graph.state_changes().results;
+        let mut changed = results.iter().filter_map(|&id| self.graph.get(id));
+        let labels = self.engine.finish.labels();
+        self.labels_with_new_state().is_none_or(|changed| !changed.is_empty()) || changed.any(|node| labels.contains(&&*node.label))
+    }
+
+    /// Returns the labels whose state may differ from the one that files show; `None` if these may be all. If no node is or was stale, the state of
+    /// a node depends only on whether it has a result.
+    pub(super) fn labels_with_new_state(&self) -> Option<Vec<Arc<str>>> {
+        let changes = self.graph.state_changes();
+        let may_be_all = changes.had_stale || changes.has_removed || !self.graph.stale_set().is_empty() || self.is_redefined();
+        let appeared = changes.appeared.iter().filter_map(|&id| self.graph.get(id));
+        let labels = appeared.map(|node| node.label.clone());
+        (!may_be_all).then(|| labels.filter(|label| self.engine.finish.shows(label)).collect())
     }
 
     /// Whether any laid-out file shows the states of nodes.

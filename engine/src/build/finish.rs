@@ -1,6 +1,7 @@
 //! Files that contain more than an output: states of nodes, which no output may contain.
 
 use super::node_status::NodeStatus;
+use std::sync::Arc;
 
 /// An output whose file contains more than its blob.
 pub struct OutputToFinish<'a> {
@@ -10,6 +11,16 @@ pub struct OutputToFinish<'a> {
     pub blob: &'a [u8],
     /// Time at which it was built, in seconds since 1970, if known and [`Finish::shows_times`].
     pub made_at: Option<u64>,
+    /// Its file as last written, if most states that it shows are still right.
+    pub last: Option<LastFile<'a>>,
+}
+
+/// A file as last written.
+pub struct LastFile<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// The labels whose state may differ from the one that it shows.
+    pub changed: &'a [Arc<str>],
 }
 
 /// Adds to files what a blob must not contain: states derived by the engine.

@@ -40,6 +40,8 @@ pub struct LayoutResult {
     pub placed: Vec<u32>,
     /// Whether a file of `finished` may differ from its output with the states that it last showed.
     pub has_outdated: bool,
+    /// Whether the request was current before, and nothing was committed since.
+    pub follows_current: bool,
     /// Number of files written.
     pub written: usize,
     /// Reasons why files could not be written, one for each cause.
@@ -130,7 +132,10 @@ impl Run<'_> {
         finish: &dyn Finish,
         known: Option<KnownFiles<'_>>,
     ) -> Result<LayoutResult, RunError> {
-        let mut laid = LayoutResult::default();
+        let mut laid = LayoutResult {
+            follows_current: known.is_some(),
+            ..LayoutResult::default()
+        };
         let roots = self.nodes_to_check(roots, exports, known, &mut laid)?;
         let mut room = self.is_stopped().then_some(FILES);
         let mut refusals = Refusals::default();

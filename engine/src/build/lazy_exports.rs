@@ -72,6 +72,10 @@ impl Exports for LazyExports {
         self.load().digest(node)
     }
 
+    fn read(&self, node: u32) -> Option<Vec<u8>> {
+        self.load().read(node)
+    }
+
     fn take_dirty_rows(&self) -> RowEdits {
         self.loaded.get().map(|loaded| loaded.take_dirty_rows()).unwrap_or_default()
     }

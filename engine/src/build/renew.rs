@@ -3,8 +3,9 @@
 //! It follows the commit, because states are computed as for `status` and queries: from the stored results. Discards everything else that this
 //! computation finds.
 
+use super::blobs::Blobs;
 use super::engine::EngineError;
-use super::finish::OutputToFinish;
+use super::finish::{LastFile, OutputToFinish};
 use super::layout::unwritten_file_error;
 use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph_and_links};
@@ -18,6 +19,17 @@ use crate::store::{Commit, Part};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer};
+
+/// Files that show states.
+pub(super) struct FilesToRenew<'a> {
+    pub(super) exports: &'a dyn Exports,
+    /// The nodes whose files were just laid out without states.
+    pub(super) placed: &'a [u32],
+    /// The outputs of the build.
+    pub(super) blobs: &'a Blobs,
+    /// Whether the files may show other states than those at the beginning of this build.
+    pub(super) are_outdated: bool,
+}
 
 impl Session {
     /// Records that files derived from names are updated, if they were due.
@@ -33,19 +45,19 @@ impl Session {
         Ok(())
     }
 
-    /// Rewrites files that show states if these changed; `placed` are those just laid out without states. Returns the number of written files, and
-    /// why others could not be written; then the request is no longer known to be current.
+    /// Rewrites files that show states if these changed. Returns the number of written files, and why others could not be written; then the request is
+    /// no longer known to be current.
     ///
     /// # Errors
     /// When the store breaks.
     pub(super) fn renew(
         &mut self,
         request: &Digest,
-        exports: &dyn Exports,
-        placed: &[u32],
+        files: &FilesToRenew<'_>,
         (observer, cancel): (&dyn Observer, &Cancel),
     ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
-        let finish = self.engine.finish.clone();
+        let (finish, exports) = (self.engine.finish.clone(), files.exports);
+        let changed = self.labels_with_new_state().filter(|_| !files.are_outdated);
         let (mut written, mut failures, mut is_cut) = (0, Vec::new(), false);
         // Usually nothing is stale. The build may have changed the inputs of nodes since the graph was loaded.
         let is_any_stale = !self.graph.stale_set().is_empty() && self.renews(exports);
@@ -59,9 +71,13 @@ impl Session {
             if maybe_stale.as_ref().is_some_and(|maybe_stale| maybe_stale.contains(id)) {
                 continue;
             }
-            let Some(blob) = self.engine.store.output(&result.output)? else {
+            let Some(blob) = files.blobs.readable_output(&result.output)? else {
+                // The file may show former states: the next build tries again.
+                is_cut = true;
                 continue;
             };
+            let last = changed.as_ref().filter(|_| !files.placed.contains(&id.0));
+            let last = last.and_then(|changed| Some((exports.read(id.0)?, changed)));
             let made_at = match finish.shows_times() {
                 true => self.engine.store.action(&result.key)?.map(|record| record.made_at),
                 false => None,
@@ -77,6 +93,7 @@ impl Session {
                 label,
                 blob: &blob,
                 made_at,
+                last: last.as_ref().map(|(bytes, changed)| LastFile { bytes, changed }),
             };
             let shown = finish.finish(&output, &mut states);
             if let Some(trouble) = trouble {
@@ -89,7 +106,7 @@ impl Session {
             }
             let bytes = shown.as_deref().unwrap_or(&blob);
             match exports.write(id.0, &path, Digest::of(bytes), bytes) {
-                Ok(outcome) if outcome == ExportOutcome::Written || placed.contains(&id.0) => {
+                Ok(outcome) if outcome == ExportOutcome::Written || files.placed.contains(&id.0) => {
                     written += 1;
                     observer.event(&Event::Exported { path: &path });
                 }

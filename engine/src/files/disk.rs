@@ -175,6 +175,10 @@ impl world::Exports for DiskExports {
         self.exports.digest_of_node(node)
     }
 
+    fn read(&self, node: u32) -> Option<Vec<u8>> {
+        self.exports.read_export(&self.root, node)
+    }
+
     fn take_dirty_rows(&self) -> RowEdits {
         self.exports.take_dirty_rows()
     }

@@ -17,7 +17,7 @@ use os::info::{FileInfo, FileKind};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -438,6 +438,20 @@ impl Exports {
     /// Returns the digest of the bytes last written for a node.
     pub fn digest_of_node(&self, node: u32) -> Option<Digest> {
         lock_pages(&self.known).get(node).map(|entry| entry.digest)
+    }
+
+    /// Returns the bytes of a node's file if they are those last written.
+    pub fn read_export(&self, root: &Path, node: u32) -> Option<Vec<u8>> {
+        let entry = lock_pages(&self.known).get(node)?;
+        let (directory, name) = split_path(&entry.name);
+        let folder = self.directory(&Root::open_root(root).ok()?, directory, false).ok()?;
+        let info = folder.info_of(name).ok()?;
+        if info.kind() != FileKind::File || info.size != entry.stamp.size {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(info.size).ok()?);
+        folder.open_to_read(name).ok()?.take(info.size).read_to_end(&mut bytes).ok()?;
+        (Digest::of(&bytes) == entry.digest).then_some(bytes)
     }
 
     /// Returns the rows changed since they were loaded or last taken.

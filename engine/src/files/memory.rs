@@ -373,6 +373,12 @@ impl Exports for MemoryExports {
         self.lock_records().0.get(&node).map(|(_, digest)| *digest)
     }
 
+    fn read(&self, node: u32) -> Option<Vec<u8>> {
+        let (known, state) = (self.lock_records(), self.world.locked_state());
+        let (path, digest) = known.0.get(&node)?;
+        state.outputs.get(path).filter(|bytes| Digest::of(bytes) == *digest).cloned()
+    }
+
     fn take_dirty_rows(&self) -> RowEdits {
         let mut known = self.lock_records();
         if !std::mem::take(&mut known.1) {

@@ -329,6 +329,7 @@ impl Graph {
             self.state_changes.results.insert(id);
         }
         if previous.is_none() {
+            self.state_changes.appeared.insert(id);
             self.briefs[id.index()].has_result = true;
             self.dirty_links.insert(id.0 / pages::LINKS);
         }
@@ -341,6 +342,7 @@ impl Graph {
         if self.has_result(id) {
             self.node_mut(id).result = None;
             self.state_changes.results.insert(id);
+            self.state_changes.appeared.insert(id);
             self.briefs[id.index()].has_result = false;
             self.dirty_links.insert(id.0 / pages::LINKS);
             self.touch(id);

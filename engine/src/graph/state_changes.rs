@@ -8,6 +8,8 @@ use rustc_hash::FxHashSet;
 pub struct StateChanges {
     /// Nodes whose output was replaced, added or removed.
     pub results: FxHashSet<NodeId>,
+    /// Nodes that got their first output, or lost it.
+    pub appeared: FxHashSet<NodeId>,
     /// Whether a node was removed.
     pub has_removed: bool,
     /// Whether a node was stale at the beginning: then its readers may have been, too. Marks of later changes are in no file until a commit.
