@@ -4,6 +4,7 @@ use super::blobs::{Blobs, PagedBlobs};
 use super::run::{Leaves, SetChanges, file_label, file_path};
 use super::session::{Session, SessionLeaves};
 use super::state::State;
+use crate::graph::stale::NodeSet;
 use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::{InputFrom, InputSpec, Rule, SetSpec};
@@ -282,26 +283,25 @@ fn own_table(rule: &Rule) -> Option<&Template> {
 }
 
 /// Separates nodes with a remaining reader from the others.
-fn split_by_readers(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -> Vanished {
-    let all = gone.clone();
+fn split_by_readers(graph: &Graph, all: FxHashSet<NodeId>, unsure: Vec<NodeId>) -> Vanished {
+    let mut gone: NodeSet = all.iter().copied().collect();
     while !gone.is_empty() {
-        let mut read: FxHashSet<NodeId> = FxHashSet::default();
-        for id in graph.ids().filter(|id| !gone.contains(id)) {
-            graph.each_read(id, |id| read.extend(gone.get(&id)));
+        let mut read: Vec<NodeId> = Vec::new();
+        for id in graph.ids().filter(|&id| !gone.contains(id)) {
+            graph.each_read(id, |id| read.extend(Some(id).filter(|&id| gone.contains(id))));
         }
         if read.is_empty() {
             break;
         }
-        gone.retain(|id| !read.contains(id));
+        for id in read {
+            gone.set(id, false);
+        }
     }
-    let sorted = |nodes: &mut dyn Iterator<Item = NodeId>| {
-        let mut nodes: Vec<NodeId> = nodes.collect();
-        nodes.sort_unstable();
-        nodes
-    };
+    let mut still_read: Vec<NodeId> = all.into_iter().filter(|&id| !gone.contains(id)).collect();
+    still_read.sort_unstable();
     Vanished {
-        still_read: sorted(&mut all.difference(&gone).copied()),
-        gone: sorted(&mut gone.iter().copied()),
+        still_read,
+        gone: gone.iter().collect(),
         unsure,
     }
 }

@@ -135,7 +135,11 @@ impl LookupPage {
 
     /// Decodes a row; `None` if it is malformed.
     fn from_row(body: &[u8]) -> Option<Self> {
-        let mut page = Self::default();
+        let mut page = Self {
+            // Most hashes take two or three bytes.
+            hashes: Vec::with_capacity(body.len() / 2),
+            ..Self::default()
+        };
         let mut cursor = Cursor(body);
         let mut next = 0;
         while let Some(slot) = cursor.byte().map(usize::from) {
