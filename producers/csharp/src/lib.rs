@@ -4,6 +4,7 @@ pub mod aliases;
 pub mod api;
 pub mod api_sections;
 mod attribute_places;
+pub mod attributes;
 #[cfg(test)]
 mod bounded_tests;
 mod brackets;

@@ -14,6 +14,7 @@ use super::source::{Enclosing, enclosing};
 use super::usages::{UseDoubt, usages_of_all};
 use crate::changed_lines::ChangedLines;
 use engine::values::label::halves;
+use producers::csharp::attributes::{attribute_name, is_of_test};
 use producers::csharp::ids::member_key;
 use producers::csharp::model::{Member, MemberKind, Span, Syntax};
 use producers::csharp::syntax;
@@ -26,8 +27,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most members that a walk follows; the answer reports how many it skips.
 const MOST_FOLLOWED: usize = 200;
 
-/// Endings of attribute names that mark a test, including extensions such as `SkippableFact`.
-const TESTS: [&str; 6] = ["Fact", "Theory", "Test", "TestCase", "TestCaseSource", "TestMethod"];
 /// Attribute names of methods that run before or after each test.
 const AROUND: [&str; 8] = [
     "SetUp",
@@ -506,28 +505,9 @@ impl Role {
     }
 }
 
-fn is_of_test(attribute: &str) -> bool {
-    TESTS.iter().any(|test| attribute.ends_with(test))
-}
-
 /// Whether an attribute, in its canonical text, makes a framework or the runtime run the method: a test, a method around tests, or a module
 /// initializer.
 pub(crate) fn runs_by_attribute(attribute: &str) -> bool {
     let name = attribute_name(attribute);
     is_of_test(name) || AROUND.contains(&name) || name == "ModuleInitializer"
-}
-
-/// Returns the name of an attribute, as written, from its canonical text.
-pub(crate) fn attribute_path(text: &str) -> &str {
-    let text = text.trim_start_matches('[');
-    let text = text.split(['(', '<', ']']).next().unwrap_or(text).trim();
-    // `return: A`, but not `global::A`.
-    text.rsplit_once(": ").map_or(text, |(_, path)| path)
-}
-
-/// Returns the simple name of an attribute from its canonical text.
-fn attribute_name(text: &str) -> &str {
-    let text = attribute_path(text);
-    let text = text.rsplit(['.', ':', ' ']).next().unwrap_or(text);
-    text.strip_suffix("Attribute").unwrap_or(text)
 }
