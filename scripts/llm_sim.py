@@ -78,9 +78,11 @@ def claims(kind: str, name: str, code: str) -> dict[str, list[tuple[str, str]]]:
             # The same claim, whether it is declared with its code or without.
             declared = BODY.split(line.removeprefix("async "), maxsplit=1)[0]
             found.setdefault("RECOMMENDATIONS", []).append((sign, claim("RECOMMENDATIONS", member, declared)))
+        # A difference may show the name of a member in place of its declaration.
+        said = BODY.split(line, maxsplit=1)[-1] if member == member_of(line) else line
         for section, about in CODE.items() if kind == "Code" else ():
-            if about.search(line) and (section != "LIFECYCLE" or member in (".ctor", "Dispose", "DisposeAsync")):
-                found.setdefault(section, []).append((sign, claim(section, member, line)))
+            if about.search(said) and (section != "LIFECYCLE" or member in (".ctor", "Dispose", "DisposeAsync")):
+                found.setdefault(section, []).append((sign, claim(section, member, said)))
     return found
 
 
