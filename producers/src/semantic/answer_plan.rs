@@ -172,7 +172,7 @@ fn patch_reason(changes: &ChangedTexts) -> String {
 fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renames: &Renames) -> Result<Option<Vec<Slot>>, Failure> {
     let now = |key: &str| renames.present_key(key);
     let mut then = match shown_texts::decode_slots(&previous.memo, now, &subject.unseen(), &subject.hidden) {
-        Some(then) => then,
+        Some(then) => subject.without_hidden_code(then),
         None => match past(previous, now) {
             Some(blobs) => subject.slots(&blobs)?,
             None => return Ok(None),

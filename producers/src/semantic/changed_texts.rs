@@ -5,6 +5,7 @@ use super::code_lines::shorten_literals;
 use super::declared_code::DeclaredChanges;
 use super::evidence::simple_member_name;
 use super::prompt_slots::{Slot, SlotKind, simple};
+use super::test_methods::is_test;
 use rustc_hash::FxHashMap;
 use similar::{Change, ChangeTag, TextDiff};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +46,7 @@ pub(super) struct ChangedTexts {
     pub(super) redefined: BTreeSet<String>,
     /// Types that the earlier answer is not about.
     pub(super) new_types: BTreeSet<String>,
-    /// Types with a new member.
+    /// Types with a new member that is no test.
     pub(super) extended: BTreeSet<String>,
     /// Types with a changed text that belongs to no named member: a head, documentation of the type, an operator, an indexer, or everything.
     pub(super) whole: BTreeSet<String>,
@@ -101,7 +102,9 @@ impl ChangedTexts {
             match simple_member_name(&name) {
                 ".ctor" => drop(self.constructed.insert(key.to_owned())),
                 simple if is_odd(simple) => drop(self.whole.insert(key.to_owned())),
-                _ if what == "added" => drop(self.extended.insert(key.to_owned())),
+                _ if what == "added" && !is_test(&new.map(|new| new.text_of_member(&name)).unwrap_or_default()) => {
+                    self.extended.insert(key.to_owned());
+                }
                 _ => {}
             }
         }

@@ -70,7 +70,7 @@ fn golden_outputs_belong_to_versions() {
         format!("{id} {}", Digest::of(&bytes).short())
     });
     insta::assert_snapshot!(lines.join("\n"), @"
-    semantic@8 37fa68445632
+    semantic@9 37fa68445632
     semantic/role@1 989b18270614
     ");
 }

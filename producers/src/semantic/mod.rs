@@ -39,6 +39,7 @@ mod spelling;
 mod splice;
 mod subject;
 mod template;
+mod test_methods;
 mod tokens;
 mod used_types;
 
@@ -76,7 +77,7 @@ impl Semantic {
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 8)
+        ProducerId::new("semantic", 9)
     }
 
     fn pool(&self, params: &Params) -> Pool {

@@ -24,7 +24,7 @@ pub(super) const SECTIONS: [(&str, &str); 5] = [
 ];
 
 /// Every parameter.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "carry",
     "declarations_only",
     "docs",
@@ -38,6 +38,7 @@ const KNOWN: [&str; 14] = [
     "sections",
     "structures",
     "template",
+    "test_bodies",
     "together",
 ];
 
@@ -86,6 +87,8 @@ pub(super) struct SummaryParameters {
     pub(super) never_send: Vec<String>,
     /// Globs of files of whose types only the declarations are shown.
     pub(super) declarations_only: Vec<String>,
+    /// Whether bodies of test methods are shown.
+    pub(super) test_bodies: bool,
     /// Path of the template, for messages.
     pub(super) template: Option<String>,
 }
@@ -125,6 +128,7 @@ impl SummaryParameters {
             together: max_joint_questions(settings).unwrap_or(TOGETHER),
             never_send: texts("never_send"),
             declarations_only: texts("declarations_only"),
+            test_bodies: params.get("test_bodies").and_then(Value::as_bool).unwrap_or(false),
             template: params.get("template").and_then(Value::as_str).map(str::to_owned),
         }
     }
@@ -201,13 +205,17 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
                 "'model' is the name of a model",
                 "write model = \"extractive\", or the NAME of a table [model.NAME]",
             ),
-            "docs" | "structures" | "evidence" | "generated" if value.is_boolean() => continue,
+            "docs" | "structures" | "evidence" | "generated" | "test_bodies" if value.is_boolean() => continue,
             "docs" => ("'docs' is true or false", "true lets the model read documentation comments"),
             "structures" => (
                 "'structures' is true or false",
                 "true shows the model what it uses of its dependencies' declarations",
             ),
             "generated" => ("'generated' is true or false", "true asks for summaries of generated code, too"),
+            "test_bodies" => (
+                "'test_bodies' is true or false",
+                "true shows the model the bodies of test methods; otherwise it sees their declarations",
+            ),
             "evidence" => (
                 "'evidence' is true or false",
                 "true asks for members behind claims and drops names of nothing",
@@ -358,11 +366,11 @@ mod tests {
     fn every_wrong_parameter_is_told_with_a_hint() {
         let params = object(serde_json::json!({
             "model": 1, "docs": "yes", "structures": 1, "evidence": 0, "max_patches": -1, "max_diff": 2, "max_tokens": 3, "carry": "always",
-            "template": "../x", "never_send": "a", "declarations_only": 1, "sections": [{"name": "role", "about": "x"}, {"name": "ROLE", "about": "x"},
+            "template": "../x", "never_send": "a", "declarations_only": 1, "test_bodies": 1, "sections": [{"name": "role", "about": "x"}, {"name": "ROLE", "about": "x"},
             {"name": "X", "about": ""}, {"name": "Y", "about": "y", "more": 1}], "sectoins": 1
         }));
         let errors = check_parameters(&params).expect_err("all of it is wrong");
-        assert_eq!(errors.len(), 16, "{errors:#?}");
+        assert_eq!(errors.len(), 17, "{errors:#?}");
         assert!(errors.iter().all(|error| error.hint.is_some()));
         assert!(errors.iter().any(|error| error.param == "sections.3") && errors.iter().any(|error| error.unknown));
         let good = serde_json::json!({"model": "team", "sections": [{"name": "THREADING", "about": "threads"}], "max_diff": 0.25, "template": "p/s.md"});

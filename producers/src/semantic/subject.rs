@@ -6,6 +6,7 @@ use super::parameters::SummaryParameters;
 use super::prompt_slots::{self, Blobs, Slot, SlotKind, WITHHELD};
 use super::secrets::{matches_any, withholding_glob};
 use super::template::Template;
+use super::test_methods;
 use csharp::deps;
 use csharp::ids::group_id;
 use csharp::types::TypeRow;
@@ -58,6 +59,8 @@ pub(super) struct Subject {
     pub(super) withheld: BTreeMap<String, Withholding>,
     /// Types whose code the prompt omits, because `declarations_only` covers all their files.
     bare: BTreeSet<String>,
+    /// Whether bodies of tests are shown.
+    test_bodies: bool,
     /// The inputs.
     pub(super) blobs: Blobs,
     /// Dependencies whose declarations no model may see.
@@ -114,6 +117,7 @@ impl Subject {
             keys,
             withheld: never,
             bare,
+            test_bodies: parameters.test_bodies,
             blobs,
         })
     }
@@ -139,11 +143,19 @@ impl Subject {
             .map(String::as_str)
             .filter(|key| !self.withheld.contains_key(*key))
             .collect();
-        let mut slots = prompt_slots::slots(blobs, &about, &self.hidden)?;
-        if !blobs.contains_key("code") {
-            slots.retain(|slot| slot.kind != SlotKind::Code || !self.bare.contains(&slot.key));
+        Ok(self.without_hidden_code(prompt_slots::slots(blobs, &about, &self.hidden)?))
+    }
+
+    /// Returns the texts without code that the parameters hide. The question about a member shows its code.
+    pub(super) fn without_hidden_code(&self, mut slots: Vec<Slot>) -> Vec<Slot> {
+        if self.blobs.contains_key("code") {
+            return slots;
         }
-        Ok(slots)
+        slots.retain(|slot| slot.kind != SlotKind::Code || !self.bare.contains(&slot.key));
+        if !self.test_bodies {
+            test_methods::leave_out_bodies(&mut slots);
+        }
+        slots
     }
 
     /// Returns the types of which only the role may be shown.
