@@ -24,7 +24,7 @@ pub(super) struct Base {
     pub(super) chain: u64,
     /// Sections that a person wrote, by key of the type.
     pub(super) corrected: BTreeSet<(String, String)>,
-    /// Texts of its prompt under present names, if it remains valid although some changed: the next question is compared with them.
+    /// Texts of its prompt under present names, if some changed: as long as it remains valid, the next question is compared with them.
     pub(super) shown: Option<Vec<Slot>>,
 }
 
@@ -122,16 +122,15 @@ pub(super) fn decide(
             (false, false) => AnswerPlan::Carried(format!("renamed: {}", join_names(carried.words.values().map(String::as_str)))),
         });
     }
+    let then = base.shown.insert(then);
     if !changes.own && !changes.used {
         let why = format!(
             "nothing that it uses changed, only {}",
             join_names(changes.dependencies.iter().map(String::as_str))
         );
-        base.shown = Some(then);
         return Ok(AnswerPlan::Unchanged(why));
     }
-    if let Some(why) = carried_answers::reason(parameters.carry, &changes, &then, material.slots, &base.summaries) {
-        base.shown = Some(then);
+    if let Some(why) = carried_answers::reason(parameters.carry, &changes, then, material.slots, &base.summaries) {
         return Ok(AnswerPlan::Carried(why));
     }
     Ok(full_or_patch(changes, base.chain, parameters))

@@ -15,6 +15,7 @@ use super::shrink;
 use super::splice::{self, Spliced, Unshown};
 use super::subject::type_key;
 use super::template::Template;
+use super::unspoken_changes;
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::codes::ErrorCode;
@@ -421,10 +422,9 @@ impl<'a> ModelConversation<'a> {
     /// Replaces a patch by the earlier answer if it could change nothing, and by a whole new answer if that is cheaper.
     pub(super) fn cheapest(&self, material: &Material<'_>, base: Option<&Base>, way: AnswerPlan) -> AnswerPlan {
         match (way, base) {
-            (AnswerPlan::Patch(changes, _), Some(base))
-                if self.parameters.carry != Carry::Never && material.is_only_removal(&base.summaries, &changes) =>
-            {
-                let what = answer_plan::join_names(changes.members.iter().map(String::as_str));
+            (AnswerPlan::Patch(changes, _), Some(base)) if self.is_unspoken(material, base, &changes) => {
+                let what = changes.members.iter().chain(&changes.dependencies);
+                let what = answer_plan::join_names(what.map(String::as_str));
                 AnswerPlan::Carried(format!("no sentence rests on the change: {what}"))
             }
             (AnswerPlan::Patch(changes, _), Some(base)) if self.is_dearer(material, base, &changes) => {
@@ -432,6 +432,12 @@ impl<'a> ModelConversation<'a> {
             }
             (way, _) => way,
         }
+    }
+
+    /// Whether a patch could change nothing.
+    fn is_unspoken(&self, material: &Material<'_>, base: &Base, changes: &ChangedTexts) -> bool {
+        let then = base.shown.as_deref().filter(|_| self.parameters.carry != Carry::Never);
+        then.is_some_and(|then| unspoken_changes::are_unspoken(material, &base.summaries, changes, then))
     }
 
     /// Whether a patch would cost more than a new answer.

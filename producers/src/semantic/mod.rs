@@ -41,6 +41,7 @@ mod subject;
 mod template;
 mod test_methods;
 mod tokens;
+mod unspoken_changes;
 mod used_types;
 
 pub use answer::LONGEST_SECTION;

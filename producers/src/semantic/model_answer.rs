@@ -77,6 +77,8 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextS
         diagnostics
             .push(Diagnostic::warning(ErrorCode::W_CONTEXT, message).hint("raise context_tokens of the model, or use a model with more"));
     }
+    // The next question is compared with what a model saw last.
+    let seen = base.as_ref().filter(|_| made.is_free()).and_then(|base| base.shown.as_deref());
     let text = write_model_answer(subject, &made.summaries, parameters);
     let whole_tokens = [&prompt, &text].map(|text| ask.count(&parameters.model, text).tokens).iter().sum();
     let spent = conversation.spent.unwrap_or_else(|| Spent {
@@ -87,7 +89,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextS
         diagnostics,
         spent: Some(Spent { whole_tokens, ..spent }),
         notes,
-        memo: shown_texts::encode_slots(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
+        memo: shown_texts::encode_slots(seen.unwrap_or(slots)),
         ..Output::new(text)
     })
 }

@@ -94,29 +94,6 @@ impl Material<'_> {
         self.turns(TemplatePart::Patch, values)
     }
 
-    /// Whether a patch would show no claim, and no code but that members were removed: no answer could differ from the earlier one.
-    pub(super) fn is_only_removal(&self, old: &Summaries, changes: &ChangedTexts) -> bool {
-        let unshown = self.unshown(old, changes);
-        let is_hidden = |(key, name, text): (&String, &String, &String)| {
-            let hidden = unshown.get(&(key.clone(), name.clone()));
-            splice::claims(text)
-                .iter()
-                .all(|claim| hidden.is_some_and(|hidden| hidden.contains(*claim)))
-        };
-        let removes = |diff: &TextDifference| match diff.kind {
-            SlotKind::Code => diff
-                .lines
-                .lines()
-                .all(|line| line.starts_with("@@") && line.ends_with(" (removed)")),
-            _ => diff.lines.lines().all(|line| line == "@@" || line.starts_with('-')),
-        };
-        let mut sections = old
-            .iter()
-            .flat_map(|(key, sections)| sections.iter().map(move |(name, text)| (key, name, text)));
-        let mut shown = changes.diffs.iter().filter(|diff| is_worth_showing(diff, changes, ""));
-        changes.own && changes.new_types.is_empty() && shown.all(removes) && sections.all(is_hidden)
-    }
-
     /// Describes the dependencies that are new in these differences, as a whole answer describes those that it has.
     fn new_dependencies(&self, shown: &[&TextDifference]) -> Option<String> {
         let new = |slot: &&Slot| {
@@ -358,7 +335,7 @@ impl Material<'_> {
 }
 
 /// Whether a patch shows a difference: none of declarations that the code shows; that of a dependency's ROLE, or of a new dependency, only where the changed code or a shown claim names it.
-fn is_worth_showing(diff: &TextDifference, changes: &ChangedTexts, previous: &str) -> bool {
+pub(super) fn is_worth_showing(diff: &TextDifference, changes: &ChangedTexts, previous: &str) -> bool {
     let is_in_passing = diff.kind == SlotKind::Role || diff.kind == SlotKind::Signatures && !diff.lines.contains("\n-");
     let name = simple(&diff.key);
     !diff.lines.is_empty() && (!is_in_passing || changes.touched.contains(name) || names_any(previous, &BTreeSet::from([name.to_owned()])))
@@ -530,31 +507,6 @@ mod tests {
         let text = material.patch(&Summaries::new(), &changes, &[])[1].text();
         let described = "Used types:\n```cs\n// Clock: Ticks.\nclass Clock\nlong Now\n```";
         assert!(text.contains(described) && !text.contains("Role of"), "{text}");
-    }
-
-    #[test]
-    fn removed_members_on_which_no_claim_rests_need_no_answer() {
-        let code = |pieces: &[(&str, &str)]| [slot(SlotKind::Code, "N.A", pieces)];
-        let then = code(&[("Get()", "Get() { a; }"), ("Put()", "Put() { x; }")]);
-        let is_only_removal = |now: &[Slot], claim: &str| {
-            let material = Material {
-                template: &Template::built_in().expect("good"),
-                parameters: &parameters(),
-                heads: &[head()],
-                slots: now,
-            };
-            let old = Summaries::from([("N.A".to_owned(), BTreeMap::from([("LIMITATIONS".to_owned(), claim.to_owned())]))]);
-            material.is_only_removal(&old, &super::super::changed_texts::compare_slots(&then, now))
-        };
-        let removed = code(&[("Put()", "Put() { x; }")]);
-        assert!(is_only_removal(&removed, "- Puts [Put]."));
-        assert!(
-            !is_only_removal(&removed, "- Puts what Get gives [Put]."),
-            "it names what was removed"
-        );
-        assert!(!is_only_removal(&removed, "- Has no evidence."));
-        let changed = code(&[("Put()", "Put() { y; }")]);
-        assert!(!is_only_removal(&changed, "- None."), "code changed, too");
     }
 
     #[test]
