@@ -4,6 +4,7 @@ use super::churn_guard::is_odd;
 use super::code_lines::shorten_literals;
 use super::declared_code::DeclaredChanges;
 use super::evidence::simple_member_name;
+use super::member_relations::{former_signatures, sharing_members};
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::test_methods::is_test;
 use rustc_hash::FxHashMap;
@@ -16,7 +17,7 @@ const LONGEST: usize = 60_000;
 /// Limit of lines for a comparison by lines, which could take long; longer texts count as wholly changed.
 const MOST_LINES: usize = 20_000;
 
-/// If more than one in so many declarations of a type changed, the purpose of the type may have changed.
+/// If several declarations of a type, and more than one in so many, changed, the purpose of the type may have changed.
 const REDEFINING: usize = 5;
 
 /// The difference between two sets of texts.
@@ -87,7 +88,10 @@ impl ChangedTexts {
         if kind == SlotKind::Structure {
             self.declared.insert(key.to_owned());
             let most = [old, new].into_iter().flatten().map(|slot| slot.pieces.len()).max();
-            if changed_members(old, new).len() * REDEFINING > most.unwrap_or(0) {
+            let [before, after] = [old, new].map(|slot| slot.map(Slot::text_by_member).unwrap_or_default());
+            // A new signature is one change, of the removed and the added one.
+            let count = changed_members(old, new).len() - former_signatures(&before, &after).len();
+            if count > 1 && count * REDEFINING > most.unwrap_or(0) {
                 self.redefined.insert(key.to_owned());
             }
         }
@@ -197,12 +201,13 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     changes
 }
 
-/// Returns the added and removed members of a type that its code declares, unless the difference of the code is too long to be shown.
+/// Returns the added and removed members of a type that its code declares, unless no difference of the code is shown.
 fn changes_declared_in_code(pairs: &BTreeMap<(SlotKind, &str), [Option<&Slot>; 2]>, key: &str) -> DeclaredChanges {
     let pair = |kind: SlotKind| pairs.get(&(kind, key)).copied().unwrap_or_default();
     let code = pair(SlotKind::Code);
-    let bytes: usize = code.iter().flatten().map(|slot| slot.joined_text().len()).sum();
-    if bytes > LONGEST {
+    let texts = code.map(|slot| slot.map(Slot::joined_text).unwrap_or_default());
+    // A member whose signature alone changed may have the same code.
+    if texts[0] == texts[1] || texts[0].len() + texts[1].len() > LONGEST {
         return DeclaredChanges::default();
     }
     DeclaredChanges::compare(pair(SlotKind::Structure), code)
@@ -237,17 +242,29 @@ fn assigned_by_constructors(types: &BTreeSet<String>, then: &[Slot], now: &[Slot
 fn changed_lines(old: Option<&Slot>, new: Option<&Slot>, declared: &DeclaredChanges) -> String {
     let kind = new.or(old).map_or(SlotKind::Code, |slot| slot.kind);
     let [before, after] = [old, new].map(|slot| slot.map(Slot::text_by_member).unwrap_or_default());
+    let formers = former_signatures(&before, &after);
+    let is_code = kind == SlotKind::Code;
     let is_only = |name: &str| {
         let simple = simple_member_name(name);
         let same = |(other, _): &&(&str, String)| simple_member_name(other) == simple;
-        before.iter().chain(&after).filter(same).all(|(other, _)| *other == name)
+        let is_it = |(other, _): &(&str, String)| *other == name || formers.get(name) == Some(other);
+        before.iter().chain(&after).filter(same).all(is_it)
     };
     let text_in = |texts: &[(&str, String)], name: &str| texts.iter().find(|(other, _)| *other == name).map(|(_, text)| text.clone());
     let names = after.iter().map(|(name, _)| *name);
-    let removed = before.iter().map(|(name, _)| *name).filter(|name| text_in(&after, name).is_none());
+    let is_former = |name: &str| formers.values().any(|former| *former == name);
+    let removed = before.iter().map(|(name, _)| *name);
+    let removed = removed.filter(|name| text_in(&after, name).is_none() && !is_former(name));
+    let declared_in = |texts: &BTreeMap<String, String>, name: &str| texts.get(name).filter(|_| is_code).map(|text| format!("{text}\n"));
     let mut shown = String::new();
     for name in names.chain(removed) {
-        let (old, new) = (text_in(&before, name), text_in(&after, name));
+        let (old, new) = match formers.get(name) {
+            None => (text_in(&before, name), text_in(&after, name)),
+            Some(former) => (
+                declared_in(&declared.removed, former).or_else(|| text_in(&before, former)),
+                declared_in(&declared.added, name).or_else(|| text_in(&after, name)),
+            ),
+        };
         if old == new || kind == SlotKind::Structure && declared.has(name) {
             continue;
         }
@@ -255,7 +272,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>, declared: &DeclaredChan
         let head = |what: &str| format!("{}\n", format!("@@ {title}{what}").trim_end());
         match (old, new) {
             // A line of declarations names its member.
-            (old, new) if kind != SlotKind::Code => {
+            (old, new) if !is_code => {
                 if shown.is_empty() {
                     shown.push_str("@@\n");
                 }
@@ -264,7 +281,7 @@ fn changed_lines(old: Option<&Slot>, new: Option<&Slot>, declared: &DeclaredChan
             (Some(_), None) if is_only(name) => shown.push_str(&head(" (removed)")),
             // The first line of the code names the member.
             (None, Some(new)) => {
-                let new = declared.added.get(name).map_or(new, |text| format!("{text}\n"));
+                let new = declared_in(&declared.added, name).unwrap_or(new);
                 shown.push_str(&hunks("", &shorten_literals(&new), "@@ (added)\n", ""));
             }
             (old, new) => shown.push_str(&hunks(&old.unwrap_or_default(), &new.unwrap_or_default(), &head(""), "@@\n")),

@@ -2,7 +2,7 @@
 
 use super::evidence::simple_member_name;
 use super::prompt_slots::{Slot, SlotKind};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Modifiers that code has before the name of a member, because its declaration lacks them.
 const MODIFIERS: [&str; 3] = ["async", "extern", "unsafe"];
@@ -76,8 +76,8 @@ pub(super) fn declare_members_in_code(slots: &[Slot]) -> Vec<Slot> {
 pub(super) struct DeclaredChanges {
     /// Code of added members, with their declarations.
     pub(super) added: BTreeMap<String, String>,
-    /// Removed members.
-    pub(super) removed: BTreeSet<String>,
+    /// Code of removed members, with their declarations.
+    pub(super) removed: BTreeMap<String, String>,
 }
 
 impl DeclaredChanges {
@@ -92,19 +92,23 @@ impl DeclaredChanges {
             let (declaration, text) = (only_piece(structure, name)?, only_piece(code?, name)?);
             Some((name.clone(), declare_code(declaration, name, text).filter(|_| is_new)?))
         });
-        let removed = old_structure.pieces.iter().map(|(name, _)| name).filter(|name| {
-            let is_gone = !has(Some(structure), name) && !has(code, name);
-            is_gone && has(old_code, name) && !name.is_empty() && simple_member_name(name) != ".ctor"
+        let removed = old_structure.pieces.iter().filter_map(|(name, declaration)| {
+            let is_gone = !has(Some(structure), name) && !has(code, name) && simple_member_name(name) != ".ctor";
+            let text = old_code
+                .filter(|_| is_gone && has(old_code, name) && !name.is_empty())?
+                .text_of_member(name);
+            let declared = declare_code(declaration, name, &text).unwrap_or(text);
+            Some((name.clone(), declared))
         });
         Self {
             added: added.collect(),
-            removed: removed.cloned().collect(),
+            removed: removed.collect(),
         }
     }
 
     /// Whether code shows this change of a declaration.
     pub(super) fn has(&self, member: &str) -> bool {
-        self.added.contains_key(member) || self.removed.contains(member)
+        self.added.contains_key(member) || self.removed.contains_key(member)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -192,7 +196,8 @@ mod tests {
         let changes = DeclaredChanges::compare([Some(&then.0), Some(&now.0)], [Some(&then.1), Some(&now.1)]);
         let added = [("New()".to_owned(), "public void New() {\n}".to_owned())];
         assert_eq!(changes.added, BTreeMap::from(added));
-        assert_eq!(changes.removed, BTreeSet::from(["Old()".to_owned()]));
+        let removed = [("Old()".to_owned(), "public void Old() {\n}".to_owned())];
+        assert_eq!(changes.removed, BTreeMap::from(removed));
         assert!(changes.has("New()") && changes.has("Old()") && !changes.has("Bare()") && !changes.is_empty());
         let same = DeclaredChanges::compare([Some(&now.0), Some(&now.0)], [Some(&now.1), Some(&now.1)]);
         assert!(same.is_empty());

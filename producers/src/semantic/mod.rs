@@ -26,6 +26,7 @@ mod group_answers;
 #[cfg(test)]
 mod knowledge_tests;
 mod lifecycle;
+mod member_relations;
 mod model_answer;
 mod parameters;
 mod prompt;
