@@ -213,17 +213,3 @@ pub(super) fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
 pub(super) fn full_prompt(material: &Material<'_>) -> String {
     super::prompt::conversation_text(&material.full())
 }
-
-/// Returns the declarations of the other types of a group, for a prompt about some of them.
-pub(super) fn declarations_of_others(slots: &[Slot], about: &BTreeSet<&str>) -> Vec<Slot> {
-    let keep = |slot: &Slot| -> Option<Slot> {
-        if !slot.kind.is_own() || about.contains(slot.key.as_str()) {
-            return Some(slot.clone());
-        }
-        (slot.kind == SlotKind::Structure).then(|| Slot {
-            kind: SlotKind::Signatures,
-            ..slot.clone()
-        })
-    };
-    slots.iter().filter_map(keep).collect()
-}

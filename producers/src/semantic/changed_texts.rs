@@ -49,6 +49,8 @@ pub(super) struct ChangedTexts {
     pub(super) new_types: BTreeSet<String>,
     /// Types with a new member that is no test.
     pub(super) extended: BTreeSet<String>,
+    /// Names of members of these types that share a member with a new one: what is denied of them may have become true.
+    pub(super) sharing: BTreeSet<String>,
     /// Types with a changed text that belongs to no named member: a head, documentation of the type, an operator, an indexer, or everything.
     pub(super) whole: BTreeSet<String>,
     /// Types with a changed constructor.
@@ -61,6 +63,8 @@ pub(super) struct ChangedTexts {
     pub(super) code: bool,
     /// Changed share of the text, from 0 to 1.
     pub(super) share: f64,
+    /// Of a group, the changes as each of its known types sees them: to it, the others are dependencies.
+    pub(super) by_type: BTreeMap<String, ChangedTexts>,
 }
 
 /// The difference of one text.
@@ -128,6 +132,31 @@ pub(super) fn pairs<'s>(then: &'s [Slot], now: &'s [Slot]) -> BTreeMap<(SlotKind
 
 /// Compares the earlier texts with the present ones.
 pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
+    let mut changes = compare_texts(then, now);
+    let own = now.iter().filter(|slot| slot.kind == SlotKind::Structure);
+    let types: BTreeSet<&str> = own.map(|slot| slot.key.as_str()).collect();
+    for key in types.iter().filter(|key| types.len() > 1 && !changes.new_types.contains(**key)) {
+        let [then, now] = [then, now].map(|slots| declarations_of_others(slots, &BTreeSet::from([*key])));
+        changes.by_type.insert((*key).to_owned(), compare_texts(&then, &now));
+    }
+    changes
+}
+
+/// Returns texts in which the types of a group that are not meant are dependencies: their declarations.
+pub(super) fn declarations_of_others(slots: &[Slot], about: &BTreeSet<&str>) -> Vec<Slot> {
+    let keep = |slot: &Slot| -> Option<Slot> {
+        if !slot.kind.is_own() || about.contains(slot.key.as_str()) {
+            return Some(slot.clone());
+        }
+        (slot.kind == SlotKind::Structure).then(|| Slot {
+            kind: SlotKind::Signatures,
+            ..slot.clone()
+        })
+    };
+    slots.iter().filter_map(keep).collect()
+}
+
+fn compare_texts(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     let types_of = |slots: &[Slot]| -> BTreeSet<String> {
         let own = slots.iter().filter(|slot| slot.kind == SlotKind::Structure);
         own.map(|slot| slot.key.clone()).collect()
@@ -138,7 +167,7 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     };
     let (mut changed, mut all) = (0_usize, 0_usize);
     let mut members: BTreeMap<String, &str> = BTreeMap::new();
-    let mut roots = BTreeSet::new();
+    let mut used = BTreeSet::new();
     let pairs = pairs(then, now);
     for (&(kind, key), &[old, new]) in &pairs {
         let [old_text, new_text] = [old, new].map(|slot| slot.map(Slot::joined_text).unwrap_or_default());
@@ -185,15 +214,19 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
             let is_there = |piece: &(String, String)| new.is_some_and(|new| new.pieces.contains(piece));
             changes.used |= kind == SlotKind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
             if kind == SlotKind::Signatures {
-                roots.extend(moved_names(key, [old, new]));
+                used.extend(moved_names(key, [old, new]));
             }
         }
     }
-    roots.extend(changes.names.iter().cloned());
+    changes.sharing = sharing_members(&changes.extended, then, now);
+    let mut roots = changes.names.clone();
     roots.extend(assigned_by_constructors(&changes.constructed, then, now));
+    let own: Vec<&Slot> = now.iter().chain(then).filter(|slot| slot.kind.is_own()).collect();
+    let namesakes = find_namesakes(&own, &used, &changes.names);
+    roots.extend(used);
     if !roots.is_empty() {
-        let code = now.iter().chain(then).filter(|slot| slot.kind == SlotKind::Code);
-        (changes.near, changes.reached) = reaching(&roots, &changes.constructed, code);
+        let code = own.iter().copied().filter(|slot| slot.kind == SlotKind::Code);
+        (changes.near, changes.reached) = reaching(&roots, namesakes, &changes.constructed, code);
     }
     changes.moved = roots;
     changes.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();
@@ -337,18 +370,34 @@ pub(super) fn names_any(text: &str, words: &BTreeSet<String>) -> bool {
         .any(|word| words.contains(word))
 }
 
+/// Returns the members of the subject with names of changed declarations of dependencies, unless they changed themselves: they are other members.
+fn find_namesakes(own: &[&Slot], used: &BTreeSet<String>, changed: &BTreeSet<String>) -> BTreeSet<String> {
+    let names = own.iter().flat_map(|slot| &slot.pieces).map(|(name, _)| simple_member_name(name));
+    let has_changed = |name: &str| changed.iter().any(|changed| simple_member_name(changed) == name);
+    let others = names.filter(|name| used.contains(*name) && !has_changed(name));
+    others.map(str::to_owned).collect()
+}
+
 /// Returns the names of members whose code names one of `names` or creates one of the types `constructed`, and of all members that reach one of these
-/// at any distance. Both sets include `names`.
+/// at any distance. Both sets include `names`, except `namesakes` whose own code names none.
 fn reaching<'s>(
     names: &BTreeSet<String>,
+    mut namesakes: BTreeSet<String>,
     constructed: &BTreeSet<String>,
     code: impl Iterator<Item = &'s Slot>,
 ) -> (BTreeSet<String>, BTreeSet<String>) {
     let simple_name = |name: &str| simple_member_name(name).to_owned();
-    let words_of = |text: &'s str| -> BTreeSet<&'s str> { text.split(|c: char| !(c.is_alphanumeric() || c == '_')).collect() };
+    // The code of a member begins with its name.
+    let words_of = |name: &str, text: &'s str| -> BTreeSet<&'s str> {
+        let simple = simple_member_name(name);
+        let (before, after) = text.split_once(simple).filter(|_| !simple.is_empty()).unwrap_or(("", text));
+        let words = |text: &'s str| text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+        words(before).chain(words(after)).collect()
+    };
     let makes = |text: &str| constructed.iter().any(|key| text.contains(&format!("new {}", simple(key))));
     let pieces: Vec<&(String, String)> = code.flat_map(|slot| &slot.pieces).collect();
-    let mut rest: Vec<(String, BTreeSet<&str>)> = pieces.iter().map(|(name, text)| (simple_name(name), words_of(text))).collect();
+    let words = pieces.iter().map(|(name, text)| (simple_name(name), words_of(name, text)));
+    let mut rest: Vec<(String, BTreeSet<&str>)> = words.collect();
     let mut reached: BTreeSet<String> = names.iter().map(|name| simple_name(name)).collect();
     let mut near = None;
     let mut found: Vec<String> = pieces
@@ -361,11 +410,13 @@ fn reaching<'s>(
             .into_iter()
             .partition(|(_, words)| reached.iter().any(|name| words.contains(name.as_str())));
         found.extend(more.into_iter().map(|(name, _)| name));
+        namesakes.retain(|name| !found.contains(name));
         if found.is_empty() {
+            let reached = &reached - &namesakes;
             return (near.unwrap_or_else(|| reached.clone()), reached);
         }
         reached.extend(found.drain(..));
-        near.get_or_insert_with(|| reached.clone());
+        near.get_or_insert_with(|| &reached - &namesakes);
         rest = others;
     }
 }
@@ -442,6 +493,36 @@ mod tests {
         assert_eq!(reached, ["All", "Go", "Of"]);
         let near: Vec<&str> = changes.near.iter().map(String::as_str).collect();
         assert_eq!(near, ["Go", "Of"], "what calls a caller is further away");
+    }
+
+    #[test]
+    fn a_type_of_a_group_sees_the_declarations_of_the_others() {
+        let texts = |source: &str, body: &str| {
+            [
+                slot(
+                    SlotKind::Structure,
+                    "N.A",
+                    &[("", "class A"), ("Source", source), ("Build()", "void Build()")],
+                ),
+                slot(SlotKind::Code, "N.A", &[("Build()", body)]),
+                slot(
+                    SlotKind::Structure,
+                    "N.B",
+                    &[("", "record B(int Source)"), ("Source", "int Source")],
+                ),
+                slot(
+                    SlotKind::Code,
+                    "N.B",
+                    &[("Build()", "Build() { }"), ("Use()", "Use() { a.Source(); }")],
+                ),
+            ]
+        };
+        let near = |now: [Slot; 4]| -> Vec<String> {
+            let changes = super::compare_slots(&texts("int Source", "Build() { a; }"), &now);
+            changes.by_type["N.B"].near.iter().cloned().collect()
+        };
+        assert!(near(texts("int Source", "Build() { b; }")).is_empty(), "a body of another type");
+        assert_eq!(near(texts("long Source", "Build() { a; }")), ["Use"], "Source of B is another one");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::answer::{self, ParsedSections, Sections, Summaries};
 use super::answer_plan::{self, AnswerPlan, Base};
 use super::carried_answers::Carry;
-use super::changed_texts::ChangedTexts;
+use super::changed_texts::{ChangedTexts, declarations_of_others};
 use super::churn_guard;
 use super::context_sizes::{LearntContextSizes, ModelContextSize};
 use super::document::SummaryHead;
@@ -225,7 +225,7 @@ impl<'a> ModelConversation<'a> {
                 let (one, other) = heads.split_at(heads.len() / 2);
                 let half = |heads: &[SummaryHead]| {
                     let about: BTreeSet<&str> = heads.iter().map(|head| type_key(&head.key)).collect();
-                    self.parts(heads, &answer_plan::declarations_of_others(slots, &about), 0)
+                    self.parts(heads, &declarations_of_others(slots, &about), 0)
                 };
                 let mut parts = half(one)?;
                 parts.extend(half(other)?);

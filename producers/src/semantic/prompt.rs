@@ -193,10 +193,12 @@ impl Material<'_> {
     }
 
     /// Returns the claims that a patch does not show: those that are `none`, and those with evidence that rest on no change. A claim about the whole
-    /// type may rest on any of its members, a negation on an added member, a claim about creation on its constructors.
+    /// type may rest on any of its members, a negation on an added member that shares others with its evidence, a claim about creation on its
+    /// constructors.
     pub(super) fn unshown(&self, old: &Summaries, changes: &ChangedTexts) -> Unshown {
         let names = EvidenceNames::from_slots(self.slots);
         let is_untouched = |key: &str, section: &str, text: &str| {
+            let changes = changes.by_type.get(key).unwrap_or(changes);
             if splice::is_nothing(text) {
                 return true;
             }
@@ -206,7 +208,9 @@ impl Material<'_> {
             let evidence = evidence::check_evidence(text, key, &names).valid;
             let has_changed = section != ROLE && changes.types.contains(key);
             let is_about_all = has_changed && evidence.iter().any(|item| evidence::simple_member_name(item) == simple(key));
-            let may_be_refuted = section != ROLE && changes.extended.contains(key) && churn_guard::denies(text);
+            let shares = |item: &String| changes.sharing.contains(evidence::simple_member_name(item));
+            let may_be_refuted =
+                section != ROLE && changes.extended.contains(key) && churn_guard::denies(text) && evidence.iter().any(shares);
             let may_begin_otherwise = section == LIFECYCLE && changes.constructed.contains(key);
             let rests = || churn_guard::is_near_changes(text, key, changes, &names);
             !(evidence.is_empty() || is_about_all || may_be_refuted || may_begin_otherwise || rests())
@@ -479,6 +483,7 @@ mod tests {
         assert_eq!(hidden(&changes), ["- Never shrinks [Put].", "- Puts [Put]."]);
         let added = ChangedTexts {
             extended: BTreeSet::from(["N.A".to_owned()]),
+            sharing: BTreeSet::from(["Put".to_owned()]),
             ..changes
         };
         assert_eq!(hidden(&added), ["- Puts [Put]."], "what is denied may be refuted");
