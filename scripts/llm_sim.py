@@ -4,8 +4,8 @@
 It answers as a careful model would, as far as counting goes. A claim is about one line of a member and names the member as its evidence; its
 words follow from section, member and line, so that it is known of each claim whether it is still true. A section has up to three claims, of lines
 that it is about: ROLE of the type's head, LIFECYCLE of constructors, EDGE_CASES of what is thrown and of nulls, LIMITATIONS of locks, async and
-obsolete code, RECOMMENDATIONS of public declarations. A patch takes claims of removed lines out, puts claims of added lines in, and leaves the rest
-word for word; NO CHANGE if that is nothing. Of a removed member, whose lines are not shown, the claims that rest on it go. A claim has about 29
+obsolete code, RECOMMENDATIONS of public declarations. A patch takes claims of removed lines out, puts claims of added lines in, and abbreviates
+the rest; NO CHANGE if that is nothing. Of a removed member, whose lines are not shown, the claims that rest on it go. A claim has about 29
 tokens. With `--all` a section has a claim of each line that it is about: all that is true. The same prompt gets the same answer.
 """
 import hashlib
@@ -104,6 +104,12 @@ def chosen(claims_of_section: list[str], most: int | None = MOST) -> str:
     return "\n".join(sorted(set(claims_of_section))[:most]) or "- None."
 
 
+def abbreviated(one: str, before: list[str]) -> str:
+    """The first words of a claim of an earlier answer, if it has no other claim that begins with them."""
+    start = " ".join(one.split(" ")[:6])
+    return f"{start} …" if one in before and sum(other.startswith(start) for other in before) == 1 else one
+
+
 def answer(prompt: str) -> str:
     listed = re.search(r"^Summarise:\n((?:- .*\n)+)", prompt, re.MULTILINE)
     names = re.findall(r"^- (.+) \(\S+\)$", listed.group(1) if listed else "", re.MULTILINE)
@@ -145,7 +151,7 @@ def answer(prompt: str) -> str:
             room = None if MOST is None else max(MOST - hidden, 0)
             after = chosen([one for one in before if one not in gone] + [one for sign, one in signed if sign == "+"], room)
             if after != ("\n".join(before) or "- None."):
-                body[section] = after
+                body[section] = "\n".join(abbreviated(one, before) for one in after.splitlines())
         if body and len(types) > 1:
             text.append(f"# TYPE: {name}")
         text.extend(f"{section}:\n{told}\n" for section, told in body.items())

@@ -465,6 +465,7 @@ impl<'a> ModelConversation<'a> {
         &mut self,
         heads: &[&SummaryHead],
         new_types: &BTreeSet<String>,
+        shown: &Summaries,
         turns: &[Turn],
     ) -> Result<Result<Option<ParsedSections>, String>, Failure> {
         let about: Vec<(&str, &str)> = heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
@@ -475,7 +476,7 @@ impl<'a> ModelConversation<'a> {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let faults = match patch_of(&first, (&about, &new), &self.parameters.sections, most) {
+        let faults = match patch_of(&first, (&about, &new), shown, &self.parameters.sections, most) {
             Ok(read) => return Ok(Ok(read)),
             Err(faults) => faults,
         };
@@ -488,7 +489,7 @@ impl<'a> ModelConversation<'a> {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let read = patch_of(&again, (&about, &new), &self.parameters.sections, most);
+        let read = patch_of(&again, (&about, &new), shown, &self.parameters.sections, most);
         Ok(read.map_err(|faults| format!("the patch could not be put in: {}", faults.first().map_or("", String::as_str))))
     }
 
@@ -510,14 +511,16 @@ impl<'a> ModelConversation<'a> {
             answered: Some(BTreeSet::new()),
             ..AnswerInProgress::new("patch", why, summaries)
         };
-        let read = match self.read_patch(&material.concerned_heads(&base.summaries, changes), &changes.new_types, &turns)? {
+        let unshown = material.unshown(&base.summaries, changes);
+        let concerned = material.concerned_heads(&base.summaries, changes);
+        let shown = splice::without_unshown(&base.summaries, &unshown);
+        let read = match self.read_patch(&concerned, &changes.new_types, &shown, &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
         let Some(read) = read else {
             return Ok(Ok(made(format!("{why}; the model changes nothing"), base.summaries.clone())));
         };
-        let unshown = material.unshown(&base.summaries, changes);
         let answered = splice::with_unshown(&base.summaries, &read.summaries, &unshown);
         let mut spliced = self.splice_patch(material, base, changes, &answered, Some((&read.summaries, &unshown)));
         let new = read.summaries.iter().filter(|(key, _)| changes.new_types.contains(*key));
@@ -539,11 +542,12 @@ impl<'a> ModelConversation<'a> {
 /// Types of a question: key and name.
 type NamedTypes<'a> = &'a [(&'a str, &'a str)];
 
-/// Parses the sections of a patch. `about`: the types that it covers; `new`: those that need every section. Returns `None` if the answer changes
-/// nothing. The error lists the faults, in sentences for the model.
+/// Parses the sections of a patch of `shown` claims. `about`: the types that it covers; `new`: those that need every section. Returns `None` if the answer
+/// changes nothing. The error lists the faults, in sentences for the model.
 fn patch_of(
     answer: &ModelReply,
     (about, new): (NamedTypes<'_>, NamedTypes<'_>),
+    shown: &Summaries,
     wanted: &[Section],
     most: u64,
 ) -> Result<Option<ParsedSections>, Vec<String>> {
@@ -555,6 +559,15 @@ fn patch_of(
     }
     let mut read = answer::parse_summary_answer(&answer.text, about, wanted);
     read.faults.extend(answer::missing_sections(&read.summaries, new, wanted));
+    for (key, sections) in &mut read.summaries {
+        for (name, text) in sections {
+            let shown = shown.get(key).and_then(|sections| sections.get(name));
+            match splice::expand_claims(text, shown.map_or("", String::as_str)) {
+                Ok(whole) => *text = whole,
+                Err(fault) => read.faults.push(fault),
+            }
+        }
+    }
     if !read.faults.is_empty() {
         return Err(read.faults);
     }

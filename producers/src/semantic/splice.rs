@@ -42,6 +42,44 @@ pub(super) fn claims(section: &str) -> Vec<&str> {
     all.filter(|claim| !claim.is_empty()).collect()
 }
 
+/// Returns the claims of an answer that a patch shows.
+pub(super) fn without_unshown(old: &Summaries, unshown: &Unshown) -> Summaries {
+    let mut shown = old.clone();
+    for ((key, name), hidden) in unshown {
+        if let Some(text) = shown.get_mut(key).and_then(|sections| sections.get_mut(name)) {
+            let left: Vec<&str> = claims(text).into_iter().filter(|claim| !hidden.contains(*claim)).collect();
+            *text = left.join("\n");
+        }
+    }
+    shown
+}
+
+/// Returns a written section in which claims of the earlier one that end in `…` are whole again.
+///
+/// # Errors
+/// A sentence for the model about a claim that begins no claim of the earlier section, or several.
+pub(super) fn expand_claims(written: &str, old: &str) -> Result<String, String> {
+    let start_of = |claim: &str| -> Option<usize> {
+        let start = claim.strip_suffix('…').or_else(|| claim.strip_suffix("..."))?;
+        Some(start.trim_end().len())
+    };
+    let all = claims(written);
+    if all.iter().all(|claim| start_of(claim).is_none()) {
+        return Ok(written.to_owned());
+    }
+    let before = claims(old);
+    let expand = |claim: &str| {
+        let Some(end) = start_of(claim) else { return Ok(claim.to_owned()) };
+        let mut found = before.iter().filter(|whole| whole.starts_with(&claim[..end]));
+        match (found.next(), found.next()) {
+            (Some(whole), None) => Ok((*whole).to_owned()),
+            _ => Err(format!("'{claim}' begins no claim that was shown, or several")),
+        }
+    };
+    let whole: Result<Vec<String>, String> = all.into_iter().map(expand).collect();
+    Ok(whole?.join("\n"))
+}
+
 /// Returns an answer in which sections also have the claims that the model was not shown. Claims keep their places; new ones follow.
 pub(super) fn with_unshown(old: &Summaries, answered: &Summaries, unshown: &Unshown) -> Summaries {
     let mut all = answered.clone();
@@ -113,6 +151,20 @@ mod tests {
         assert_eq!(merged("- None.", "- None.", &["- None."]), "- None.");
         for none in ["- None.", "None.", "- none", "- None [Get]."] {
             assert_eq!(merged("- a\n- b", none, &["- a"]), "- a", "{none}");
+        }
+    }
+
+    #[test]
+    fn abbreviated_claims_are_whole_again() {
+        let old = "- Keeps all nodes [Get].\n- Keeps a lock\n  for long [Put].";
+        for (written, expected) in [
+            ("- Keeps all …\n- New [Get].", Some("- Keeps all nodes [Get].\n- New [Get].")),
+            ("- Keeps a lock...", Some("- Keeps a lock\n  for long [Put].")),
+            ("- New [Get].\n\n- More.", Some("- New [Get].\n\n- More.")),
+            ("- Keeps …", None),
+            ("- Else …", None),
+        ] {
+            assert_eq!(expand_claims(written, old).ok().as_deref(), expected, "{written}");
         }
     }
 
