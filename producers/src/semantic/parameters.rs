@@ -43,7 +43,7 @@ const KNOWN: [&str; 15] = [
 ];
 
 /// Limit of questions that are asked as one, unless `together` sets it.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 16;
 
 /// Parameters that determine how an answer is produced, and not its content: they are not part of the key.
 const SETTINGS: [&str; 4] = ["carry", "max_diff", "max_patches", "together"];
@@ -243,7 +243,7 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
             "together" if value.as_u64().is_some_and(|number| (1..=32).contains(&number)) => continue,
             "together" => (
                 "'together' is a whole number from 1 to 32",
-                "write together = 8: so many small questions of a build are asked as one; 1 asks each alone",
+                "write together = 16: so many small questions of a build are asked as one; 1 asks each alone",
             ),
             "template" if value.as_str().is_some_and(is_secret) => (
                 "'template' names a file that is never sent to a model",
