@@ -5,7 +5,7 @@ use super::edit_distance::Word;
 use super::index::Symbols;
 use super::lost_calls::{Calls, changed_members, is_new, misfits};
 use super::lost_types::{duplicates, files_with_packages, may_have_generated_members, newly_unimplemented, unknown_types};
-use super::lost_usings::GlobalUsings;
+use super::lost_usings::{GlobalUsings, RemovedUsings};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::unbound::Bound;
 use super::undeclared_qualifiers::{UndeclaredQualifier, undeclared_qualifiers};
@@ -121,6 +121,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     let mut looked: BTreeSet<String> = touched.clone();
     let globals = GlobalUsings::from_symbols(outputs)?;
     let with_packages = files_with_packages(symbols, files, &globals);
+    let removed = RemovedUsings::from_edits(files, &globals, &with_packages);
     let changed: BTreeSet<String> = changed_members(files).into_iter().map(|(owner, _)| owner).collect();
     if !gone.is_nothing() || !changed.is_empty() {
         let bound = Bound::from_outputs(outputs)?;
@@ -135,15 +136,25 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
             }
         }
     }
-    let (places, calls) = unresolved_uses(outputs, symbols, &looked, (&gone, files), &with_packages)?;
+    let cause = Cause {
+        gone: &gone,
+        removed: &removed,
+        files,
+    };
+    let (places, calls) = unresolved_uses(outputs, symbols, &looked, &cause, &with_packages)?;
     let messages: BTreeSet<String> = places
         .into_iter()
-        .map(|(place, name)| describe_loss(&place, &name, &gone, files))
+        .map(|(name, places)| cause.describe_loss(symbols, &name, &places))
         .collect();
     found.lost.extend(messages);
-    found
-        .lost
-        .extend(unknown_types(outputs, symbols, &touched, files, &with_packages, &globals)?);
+    found.lost.extend(unknown_types(
+        outputs,
+        symbols,
+        &touched,
+        files,
+        &with_packages,
+        (&globals, &removed),
+    )?);
     found.lost.extend(misfits(outputs, symbols, &calls, files)?);
     found.lost.extend(newly_unimplemented(outputs, symbols, disk, &touched, files)?);
     found.lost.extend(duplicates(files));
@@ -154,6 +165,13 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     Ok(found)
 }
 
+/// What edits removed.
+struct Cause<'e> {
+    gone: &'e Gone,
+    removed: &'e RemovedUsings,
+    files: &'e [EditedFile],
+}
+
 /// Places of unresolved names.
 type PlacesByName = BTreeMap<String, BTreeSet<Place>>;
 
@@ -162,9 +180,10 @@ fn unresolved_uses<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     types: &BTreeSet<String>,
-    (gone, files): (&Gone, &[EditedFile]),
+    cause: &Cause<'_>,
     with_packages: &BTreeSet<String>,
 ) -> Result<(PlacesByName, Calls), O::Error> {
+    let (gone, files) = (cause.gone, cause.files);
     let mut places: PlacesByName = BTreeMap::new();
     // A name that one bound of a type parameter may have, and the others lack, has a meaning.
     let mut generated: PlacesByName = BTreeMap::new();
@@ -186,7 +205,9 @@ fn unresolved_uses<O: Outputs>(
             let all: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
             // Where packages are imported, a call may refer to an extension method of one, unless the edit removed a member of that name.
             let is_of_package = |place: &Place| place.kind == UseKind::Call && with_packages.contains(&place.file);
-            let is_new = |place: &Place| gone.has_member(name) || !is_of_package(place) && came_with(files, place, name);
+            let is_closed = |place: &Place| cause.removed.target_with_member(symbols, &place.file, name).is_some();
+            let is_new =
+                |place: &Place| gone.has_member(name) || is_closed(place) || !is_of_package(place) && came_with(files, place, name);
             let all: Vec<Place> = all.into_iter().filter(is_new).collect();
             if !all.is_empty() && !gone.has_member(name) {
                 let user = output.label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
@@ -245,22 +266,29 @@ fn nearest(files: &[EditedFile], name: &str) -> Option<String> {
     near.filter(|(_, near)| near != name).min().map(|(_, other)| other)
 }
 
-/// Describes a lost name with its places.
-fn describe_loss(name: &str, places: &BTreeSet<Place>, gone: &Gone, files: &[EditedFile]) -> String {
-    let shown = places.iter().take(MOST_PLACES);
-    let mut at: Vec<String> = shown
-        .map(|place| format!("{}:{}:{}", place.file, place.line, place.column))
-        .collect();
-    if places.len() > MOST_PLACES {
-        at.push(format!("{} more places", places.len() - MOST_PLACES));
-    }
-    let at = at.join(", ");
-    if gone.has_member(name) {
-        return format!("{name} no longer exists, and is named at {at}");
-    }
-    match nearest(files, name) {
-        Some(near) => format!("{name} is not defined at {at} (did you mean {near}?)"),
-        None => format!("{name} is not defined at {at}"),
+impl Cause<'_> {
+    /// Describes a lost name with its places.
+    fn describe_loss(&self, symbols: &Symbols, name: &str, places: &BTreeSet<Place>) -> String {
+        let shown = places.iter().take(MOST_PLACES);
+        let mut at: Vec<String> = shown
+            .map(|place| format!("{}:{}:{}", place.file, place.line, place.column))
+            .collect();
+        if places.len() > MOST_PLACES {
+            at.push(format!("{} more places", places.len() - MOST_PLACES));
+        }
+        let at = at.join(", ");
+        if self.gone.has_member(name) {
+            return format!("{name} no longer exists, and is named at {at}");
+        }
+        let target = |place: &Place| self.removed.target_with_member(symbols, &place.file, name);
+        if let Some(target) = places.iter().find_map(target) {
+            let of_type = if symbols.find(target).is_some() { "static " } else { "" };
+            return format!("{name} needs `using {of_type}{target};` at {at}");
+        }
+        match nearest(self.files, name) {
+            Some(near) => format!("{name} is not defined at {at} (did you mean {near}?)"),
+            None => format!("{name} is not defined at {at}"),
+        }
     }
 }
 

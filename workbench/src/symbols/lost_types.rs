@@ -3,7 +3,7 @@
 use super::edit_distance::Word;
 use super::index::{Symbols, is_within, simple_name};
 use super::lost_names::{EditedFile, last_name};
-use super::lost_usings::{GlobalUsings, missing_usings};
+use super::lost_usings::{GlobalUsings, RemovedUsings, missing_usings};
 use super::outputs::{Outputs, SymbolError, file_label, read_one, type_label};
 use super::unimplemented::missing_members;
 use crate::edit::declared::{declared_names, list_declarations};
@@ -74,7 +74,7 @@ pub(super) fn unknown_types<O: Outputs>(
     touched: &BTreeSet<String>,
     files: &[EditedFile],
     with_packages: &BTreeSet<String>,
-    globals: &GlobalUsings,
+    usings: (&GlobalUsings, &RemovedUsings),
 ) -> Result<BTreeSet<String>, O::Error> {
     let labels: Vec<String> = touched.iter().map(|key| type_label(key, "deps")).collect();
     let mut names: BTreeSet<String> = BTreeSet::new();
@@ -83,7 +83,7 @@ pub(super) fn unknown_types<O: Outputs>(
         let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
         names.extend(deps.external);
     }
-    let mut messages = missing_usings(symbols, files, &names, globals);
+    let mut messages = missing_usings(symbols, files, &names, usings);
     for name in names.into_iter().filter(|name| dotnet::get(name).is_none()) {
         let last = last_name(&name);
         // A package, or an unknown part of .NET, may declare a fully qualified name.
@@ -98,8 +98,9 @@ pub(super) fn unknown_types<O: Outputs>(
                 continue;
             }
             let places = new_places(file, last, |before| name.contains('.') || !before.ends_with(['.', ':'])).join(", ");
+            let is_told = messages.iter().any(|told| told.starts_with(&format!("{last} needs `using ")));
             // A newer .NET may declare the attribute.
-            if places.is_empty() || near.is_none() && is_attribute(file, last) {
+            if is_told || places.is_empty() || near.is_none() && is_attribute(file, last) {
                 continue;
             }
             let meant = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
@@ -119,15 +120,26 @@ fn is_attribute(file: &EditedFile, word: &str) -> bool {
 pub(super) fn new_places(file: &EditedFile, word: &str, may_follow: impl Fn(&str) -> bool) -> Vec<String> {
     let was: BTreeSet<&str> = file.before.lines().collect();
     let lines: Vec<&str> = file.after.lines().collect();
+    list_places(file, word, may_follow, |line| {
+        lines.get(line - 1).is_none_or(|line| !was.contains(line))
+    })
+}
+
+/// Returns the first places of a word after an edit, on chosen lines, after text that `may_follow` accepts.
+pub(super) fn list_places(
+    file: &EditedFile,
+    word: &str,
+    may_follow: impl Fn(&str) -> bool,
+    is_chosen: impl Fn(usize) -> bool,
+) -> Vec<String> {
     let tokens = lex(&file.after).tokens;
     let own = tokens
         .iter()
         .filter(|token| token.kind == Kind::Word && token.text(&file.after) == word)
         .filter(|token| may_follow(file.after[..token.start as usize].trim_end()));
     let places = own.map(|token| line_and_column(&file.after, token.start as usize));
-    let is_new = |(line, _): &(usize, usize)| lines.get(line - 1).is_none_or(|line| !was.contains(line));
     places
-        .filter(is_new)
+        .filter(|(line, _)| is_chosen(*line))
         .take(5)
         .map(|(line, column)| format!("{}:{line}:{column}", file.path))
         .collect()

@@ -1,15 +1,16 @@
 //! Using directives that the new text of an edit needs: it names a .NET type of a namespace that SDKs import implicitly, and neither the file nor a
-//! project of the file imports that namespace.
+//! project of the file imports that namespace; or the edit removed the directive for a name that the file still contains.
 
-use super::index::{Symbols, is_within};
+use super::index::{Symbols, is_within, namespace};
 use super::lost_names::{EditedFile, last_name};
-use super::lost_types::new_places;
+use super::lost_types::{list_places, new_places};
 use super::outputs::{Outputs, SymbolError};
 use crate::edit::symbol::parse_code;
 use engine::values::table::Table;
 use producers::csharp::deps::dotnet;
 use producers::csharp::deps::index::Globals;
 use producers::csharp::deps::resolve::IMPLICIT;
+use producers::csharp::model::Syntax;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Table with the global usings of all projects, by folder.
@@ -54,28 +55,94 @@ fn is_in_folder(folder: &str, path: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Describes the .NET types that the edits name without the needed using directive. `named`: types outside of the workspace that the edited types
-/// name.
+/// Returns the targets of the using directives of a file, without aliases.
+fn targets(syntax: &Syntax) -> impl Iterator<Item = &str> {
+    let plain = syntax.usings.iter().filter(|one| one.alias.is_none());
+    plain.map(|one| one.target.trim_start_matches("global::"))
+}
+
+/// Targets of using directives that the edits removed, by file.
+pub(super) struct RemovedUsings(BTreeMap<String, BTreeSet<String>>);
+
+impl RemovedUsings {
+    /// Finds the removed directives whose targets nothing else opens in their file.
+    pub(super) fn from_edits(files: &[EditedFile], globals: &GlobalUsings, with_packages: &BTreeSet<String>) -> Self {
+        let mut found = BTreeMap::new();
+        for file in files {
+            let [before, after] = [&file.before, &file.after].map(|text| parse_code(text, &BTreeSet::new()));
+            let was: BTreeSet<&str> = targets(&before).collect();
+            let own: BTreeSet<&str> = targets(&after).collect();
+            // A package whose using directive is new may declare the names.
+            if with_packages.contains(&file.path) && !own.is_subset(&was) {
+                continue;
+            }
+            let opened: BTreeSet<&str> = globals.of_file(&file.path).map(|one| one.trim_start_matches("global::")).collect();
+            let is_around = |space: &str| after.types.iter().any(|decl| is_within(&decl.namespace, space));
+            // The global usings of a file without a project are unknown.
+            let may_be_implicit = |space: &str| IMPLICIT.contains(&space) && !globals.have_project_of(&file.path);
+            let is_open = |space: &str| opened.contains(space) || is_around(space) || may_be_implicit(space);
+            let removed = was.difference(&own).filter(|space| !is_open(space));
+            found.insert(file.path.clone(), removed.map(|space| (*space).to_owned()).collect());
+        }
+        Self(found)
+    }
+
+    fn of_file(&self, file: &str) -> impl Iterator<Item = &str> {
+        self.0.get(file).into_iter().flatten().map(String::as_str)
+    }
+
+    /// Returns the removed target whose types declare a member of this name.
+    pub(super) fn target_with_member(&self, symbols: &Symbols, file: &str, name: &str) -> Option<&str> {
+        let owners = self
+            .0
+            .get(file)
+            .filter(|removed| !removed.is_empty())
+            .map(|_| symbols.owners(name))?;
+        self.of_file(file)
+            .find(|target| owners.iter().any(|owner| owner == target || namespace(owner) == *target))
+    }
+
+    /// Describes the types that a file names through removed directives. `named`: as for [`missing_usings`].
+    fn describe_types(&self, symbols: &Symbols, file: &EditedFile, named: &BTreeSet<String>) -> BTreeSet<String> {
+        let mut messages = BTreeSet::new();
+        for target in self.of_file(&file.path) {
+            for name in named {
+                let is_declared = |key: String| symbols.find(&key).is_some() || dotnet::known(&key).is_some();
+                let is_of_target = match name.rsplit_once('.') {
+                    Some((space, _)) => space == target && dotnet::get(name).is_some(),
+                    None => is_declared(format!("{target}.{name}")) || is_declared(format!("{target}.{name}Attribute")),
+                };
+                if !is_of_target {
+                    continue;
+                }
+                let last = last_name(name);
+                let places = list_places(file, last, |before| !before.ends_with(['.', ':']), |_| true);
+                if !places.is_empty() {
+                    messages.insert(format!("{last} needs `using {target};` at {}", places.join(", ")));
+                }
+            }
+        }
+        messages
+    }
+}
+
+/// Describes the types that the edits name without the needed using directive. `named`: types outside of the workspace that the edited types name.
 pub(super) fn missing_usings(
     symbols: &Symbols,
     files: &[EditedFile],
     named: &BTreeSet<String>,
-    globals: &GlobalUsings,
+    (globals, removed): (&GlobalUsings, &RemovedUsings),
 ) -> BTreeSet<String> {
     let mut messages = BTreeSet::new();
     for file in files {
+        messages.extend(removed.describe_types(symbols, file, named));
         // The global usings of a file without a project are unknown.
         if !globals.have_project_of(&file.path) {
             continue;
         }
         let syntax = parse_code(&file.after, &BTreeSet::new());
-        let own = syntax
-            .usings
-            .iter()
-            .filter(|one| one.alias.is_none())
-            .map(|one| one.target.as_str());
-        let all = globals.of_file(&file.path);
-        let opened: BTreeSet<&str> = own.chain(all).map(|target| target.trim_start_matches("global::")).collect();
+        let all = globals.of_file(&file.path).map(|target| target.trim_start_matches("global::"));
+        let opened: BTreeSet<&str> = targets(&syntax).chain(all).chain(removed.of_file(&file.path)).collect();
         let is_around = |space: &str| syntax.types.iter().any(|decl| is_within(&decl.namespace, space));
         for name in named.iter().filter(|name| dotnet::get(name).is_some()) {
             let Some((space, _)) = name.rsplit_once('.') else { continue };
@@ -138,6 +205,46 @@ mod tests {
             [""; 0]
         );
         assert_eq!(told(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn names_whose_using_directive_an_edit_removes() {
+        let code = "namespace N { class A { Box b; StringBuilder s; Other.Free f; object M(Other.Free o) => o.Open() + Ticks(); } }\n";
+        let other = "namespace Deep { public class Box { } public static class Opening { public static object Open(this Other.Free f) => f; } }\nnamespace Other { public class Free { public static int Ticks() => 1; } }\n";
+        let told = |usings: &str, without: &str| {
+            let before = format!("{usings}{code}");
+            let after = before.replace(without, "");
+            let mut sample = Sample::from_files(&[("src/other.cs", other), ("src/a.cs", after.as_str())]);
+            let symbols = sample.names();
+            let edited = [EditedFile {
+                path: "src/a.cs".to_owned(),
+                before,
+                after,
+            }];
+            let disk = sample.world();
+            lost_names(&mut sample, &symbols, &*disk, &edited).expect("an answer").lost
+        };
+        let usings = "using System.Text; using Deep; using static Other.Free;\n";
+        assert_eq!(
+            told(usings, "using Deep; "),
+            [
+                "Open needs `using Deep;` at src/a.cs:2:91",
+                "Box needs `using Deep;` at src/a.cs:2:25"
+            ]
+        );
+        assert_eq!(
+            told(usings, "using System.Text; "),
+            ["StringBuilder needs `using System.Text;` at src/a.cs:2:32"]
+        );
+        assert_eq!(
+            told(usings, "using static Other.Free;"),
+            ["Ticks needs `using static Other.Free;` at src/a.cs:2:100"]
+        );
+        assert_eq!(
+            told(&format!("using System.Threading; {usings}"), "using System.Threading; "),
+            [""; 0]
+        );
+        assert_eq!(told(&format!("{usings}using Deep;"), "using Deep; "), [""; 0]);
     }
 
     #[test]
