@@ -66,7 +66,11 @@ pub fn with_stubs(
             continue;
         }
         let key = key_of(&plain);
-        let is_free = taken.insert(key) || !one.is_of_interface;
+        // Methods and indexers of one name are overloads; other members of one name exclude each other.
+        let simple = |key: &str| key.split(['`', '(']).next().map(str::to_owned);
+        let excludes = |other: &String| simple(other) == simple(&key) && (!other.contains('(') || !key.contains('('));
+        let is_free = !one.is_of_interface || !taken.iter().any(excludes) && !taken.contains(&key);
+        taken.insert(key);
         written.push(if is_free { plain } else { stub(one, &throw, &unit, true) });
     }
     let end = super::lines::Ends::from_text(text).most_frequent();
@@ -283,6 +287,16 @@ mod tests {
             "namespace N\n{\n\tstruct S : K\n\t{\n\t\tint x;\n\n\t\tpublic void M()\n\t\t{\n\t\t\tthrow new System.NotImplementedException();\n\t\t}\n\t}\n}\n"
         );
         assert!(plain.usings.is_empty());
+    }
+
+    #[test]
+    fn stubs_beside_another_member_of_their_name_are_explicit() {
+        let base = "namespace N;\npublic interface I { int Val { get; } int Run(); int Go(int a); }\n";
+        let text = "namespace N;\nclass A : I { public int Val; public int Run; public int Go() => 1; }\n";
+        let made = implemented(base, text, "N.A").text;
+        assert!(made.contains("int I.Val => "), "{made}");
+        assert!(made.contains("int I.Run()\n"), "{made}");
+        assert!(made.contains("public int Go(int a)\n"), "{made}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::contracts;
 use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::overloads::{self, Overload, explicit_interface, short_of};
+use super::substituted_parameters::differs_in_result;
 use crate::edit::declared::list_declarations;
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::member_head::MemberHead;
@@ -384,7 +385,14 @@ fn missing_in(
                     })
                 })
             };
-            let public = |one: &Overload| one.name == own.name && one.accessibility == "public" && one.is_static == own.is_static;
+            let public = |one: &Overload| {
+                one.name == own.name && one.accessibility == "public" && one.is_static == own.is_static && may_implement(own, one)
+            };
+            let of_level = [Shape::of_key(&level.key)];
+            let implements = |other: &Level| {
+                let differs = |one: &Overload| other.arguments.is_empty() && differs_in_result(own, &of_level, one);
+                !other.is_interface && has(other, &|one: &Overload| public(one) && !differs(one))
+            };
             let overrides = |one: &Overload| one.name == own.name && one.is_override;
             // A method cannot return the different results that two .NET interfaces require: it belongs to the interface with more type arguments.
             let is_taken = || {
@@ -397,7 +405,7 @@ fn missing_in(
             };
             let is_met = match level.is_interface {
                 true => {
-                    let is_public = || all.iter().any(|other| !other.is_interface && has(other, &public)) && !is_taken();
+                    let is_public = || all.iter().any(implements) && !is_taken();
                     dotnet_members.has_member(&own.name) || explicit(level) || is_public()
                 }
                 false => nearer.iter().any(|other| !other.is_interface && has(other, &overrides)),
@@ -464,6 +472,11 @@ fn missing_in_dotnet(world: &World<'_>, dotnet_members: &DotnetMembers, key: &st
             });
         }
     }
+}
+
+/// Whether a member's kind allows it to implement an interface member. Contracts of .NET distinguish only methods from other members.
+fn may_implement(required: &Overload, one: &Overload) -> bool {
+    !matches!(one.kind.as_str(), "field" | "constant") && (one.kind == "method") == (required.kind == "method")
 }
 
 /// Splits a written base such as `A.I<B, C<D>>` into its simple name and its type arguments.

@@ -59,6 +59,25 @@ class L : System.Collections.Generic.List<int> { }
 }
 
 #[test]
+fn a_member_of_another_kind_or_result_implements_nothing() {
+    let text = "interface I { int Val { get; } int Run(); event System.Action E; }
+class Fields : I { public int Val; public System.Func<int> Run; public System.Action E; }
+class Results : I { public string Val => null; public string Run() => null; public event System.Action E; }
+class Method : I { public int Val() => 1; public int Run() => 1; public event System.Action E; }
+record Good(int Val) : I { public int Run() => 1; public event System.Action E; }
+interface IOf<T> { T Get(); }
+class Base<T> { public T Get() => default; }
+class Heir : Base<int>, IOf<int> { }
+class Same<T> : IOf<T> { public T Get() => default; }
+";
+    let missing = |key: &str| missing(text, key).0.len();
+    assert_eq!(
+        ["Fields", "Results", "Method", "Good", "Heir", "Same`1"].map(missing),
+        [3, 2, 1, 0, 0, 0]
+    );
+}
+
+#[test]
 fn members_that_dotnet_asks_for_are_owed() {
     let text = "using System; using System.Collections; using System.Collections.Generic; using System.IO; using System.Data.Common;
 class Row : IEnumerable<int>, IComparable<Row>, IEquatable<Row>, IDisposable { public void Dispose() { } public bool Equals(Row other) => true; }
