@@ -87,17 +87,19 @@ fn with_losses(response: Response, losses: Vec<String>, advice: &str) -> Respons
 
 /// Adds the messages of the compiler of `[edit] check` about a saved edit to its answer. `is_trial`: the edit is only tried, and will be saved.
 pub(super) fn with_compiler(desk: &Desk<'_>, response: Response, is_trial: bool) -> Response {
-    let session = response.session.as_deref().filter(|_| response.status == Status::Success);
-    let found = session.and_then(|session| {
-        let disk = Disk::new(&desk.context.root_around()?);
-        let session = EditSession::load(&disk, session, current_seconds()).ok()?;
-        let files = files_of_last_edit(&disk, &session);
-        (is_trial || session.mode == Mode::Immediate).then(|| compile(desk, &files))?
-    });
-    match found {
+    match compile_last_edit(desk, &response, is_trial) {
         Some(found) => with_compiled(response, found),
         None => response,
     }
+}
+
+/// Compiles the texts after the edit of an answer. `is_trial`: the edit is only tried, and will be saved.
+pub(super) fn compile_last_edit(desk: &Desk<'_>, response: &Response, is_trial: bool) -> Option<Compiled> {
+    let session = response.session.as_deref().filter(|_| response.status == Status::Success)?;
+    let disk = Disk::new(&desk.context.root_around()?);
+    let session = EditSession::load(&disk, session, current_seconds()).ok()?;
+    let files = files_of_last_edit(&disk, &session);
+    (is_trial || session.mode == Mode::Immediate).then(|| compile(desk, &files))?
 }
 
 /// Adds the messages of a compiler to an answer.

@@ -1,6 +1,6 @@
 //! `rename`: renames a type or a member everywhere.
 
-use super::edit_check::with_compiler;
+use super::edit_check::compile_last_edit;
 use super::edit_counted::count_outcome;
 use super::rewriting::{Destination, Rewriting};
 use super::symbols::resolve_for_edit;
@@ -72,6 +72,9 @@ pub struct Renamed {
     /// Messages of the compiler of `[edit] check`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lost: Vec<String>,
+    /// Why `[edit] check` did not compile the rename.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_compiled: Option<String>,
     /// The changes of a dry run, as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
@@ -79,6 +82,9 @@ pub struct Renamed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
 }
+
+/// Most files that the text of an answer names.
+const MOST_FILES: usize = 10;
 
 /// Hint of a refused rename.
 const CHANGE: &str = "nothing was changed; change the code that is named, or choose another name";
@@ -111,12 +117,16 @@ impl Method for Rename {
             text.push_str(&format!("{old} → {new}\n"));
         }
         let (done, count) = (if answer.diff.is_some() { "would change" } else { "changed" }, answer.files.len());
-        text.push_str(&format!(
-            "{} {done} in {}: {}\n",
-            plural(answer.places as u64, "place"),
-            plural(count as u64, "file"),
-            answer.files.join(", ")
-        ));
+        let shown = answer.files[..count.min(MOST_FILES)].join(", ");
+        let more = match count.saturating_sub(MOST_FILES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let (places, files) = (plural(answer.places as u64, "place"), plural(count as u64, "file"));
+        text.push_str(&format!("{places} {done} in {files}: {shown}{more}\n"));
+        if let Some(why) = &answer.not_compiled {
+            text.push_str(&format!("not compiled: {why}\n"));
+        }
         for lost in &answer.lost {
             text.push_str(&format!("the compiler says: {lost}\n"));
         }
@@ -141,16 +151,17 @@ impl Rename {
         };
         let refusal = self.refusal();
         let done = self.rewriting(&refusal, CHANGE).perform(desk, &plan.files, to, looked)?;
-        let done = if self.dry_run { done } else { with_compiler(desk, done, false) };
-        let session = done.session;
+        let compiled = (!self.dry_run).then(|| compile_last_edit(desk, &done, false)).flatten();
+        let (lost, not_compiled) = compiled.map(|found| (found.errors, found.note)).unwrap_or_default();
         Ok(Renamed {
             diff: self.dry_run.then(|| rename::diff(&plan.files)),
             files: plan.files.iter().map(|file| file.path.clone()).collect(),
             renamed: plan.renamed.into_iter().collect(),
             places: plan.places,
             left: plan.left,
-            lost: done.lost,
-            session,
+            lost,
+            not_compiled,
+            session: done.session,
         })
     }
 }
@@ -225,5 +236,28 @@ impl Rename {
             refusal,
             hint,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_names_ten_files_and_says_why_nothing_was_compiled() {
+        let renamed = Renamed {
+            renamed: vec![("N.A#B".to_owned(), "N.A#C".to_owned())],
+            files: (0..12).map(|at| format!("{at}.cs")).collect(),
+            places: 14,
+            left: Vec::new(),
+            lost: Vec::new(),
+            not_compiled: Some("`[edit] check` waits for `cortex trust`".to_owned()),
+            diff: None,
+            session: None,
+        };
+        assert_eq!(
+            Rename::text(&renamed),
+            "N.A#B → N.A#C\n14 places changed in 12 files: 0.cs, 1.cs, 2.cs, 3.cs, 4.cs, 5.cs, 6.cs, 7.cs, 8.cs, 9.cs and 2 more\nnot compiled: `[edit] check` waits for `cortex trust`\n"
+        );
     }
 }
