@@ -256,7 +256,7 @@ fn sources_without_symbol<O: Outputs>(
         }
         request.check_file(&file, texts.text_of(&file).unwrap_or_default(), &layout, way);
     }
-    if gone.is_empty() {
+    if gone.is_empty() && way.0.is_empty() {
         way.add_obstacle("the present files do not declare it");
     }
     Ok(gone)

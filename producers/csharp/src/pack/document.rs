@@ -85,12 +85,46 @@ impl<'i> Document<'i> {
             cut: Cut::default(),
             texts,
         };
-        let Selection {
-            budget, least, semantic, ..
-        } = &document.selection;
-        document.cut = choose_cut(least.len(), !semantic.is_empty(), *budget, |cut| document.size_with_cut(cut));
-        document.fill_room();
+        document.fit();
+        document.make_room();
         Ok(document)
+    }
+
+    /// Drops what exceeds the budget, the least important first, and fills the rest.
+    fn fit(&mut self) {
+        self.remains = remains(&self.selection, &self.texts);
+        let (count, has_summaries) = (self.selection.least.len(), !self.selection.semantic.is_empty());
+        self.cut = choose_cut(count, has_summaries, self.selection.budget, |cut| self.size_with_cut(cut));
+        self.fill_room();
+    }
+
+    /// Prevents that a long outline takes the room of many: if nothing fits, tries the shortest matched outline first; drops the longest outline
+    /// before all others while that at least doubles the number of matched types.
+    fn make_room(&mut self) {
+        let count = self.selection.least.len();
+        let length = |document: &Self, at: usize| document.texts[&document.selection.least[at]].outline.len();
+        if self.cut.types == count {
+            let is_matched = |at: &usize| self.selection.why.get(&self.selection.least[*at]) == Some(&Why::Matched);
+            let Some(shortest) = (0..count).filter(is_matched).min_by_key(|at| length(self, *at)) else {
+                return;
+            };
+            self.selection.least[shortest..].rotate_left(1);
+            self.fit();
+        }
+        while self.cut.types > 0 {
+            let (least, cut) = (self.selection.least.clone(), self.cut);
+            let matched = self.remains[cut.types].matched;
+            let Some(longest) = (cut.types..count).max_by_key(|at| length(self, *at)) else {
+                return;
+            };
+            self.selection.least[..=longest].rotate_right(1);
+            self.fit();
+            if self.remains[self.cut.types].matched < (2 * matched).max(1) {
+                (self.selection.least, self.cut) = (least, cut);
+                self.remains = remains(&self.selection, &self.texts);
+                return;
+            }
+        }
     }
 
     /// Adds dropped types and files again while they fit into the rest of the budget, the most important first. Adds none if all were

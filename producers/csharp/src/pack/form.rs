@@ -66,7 +66,7 @@ pub struct Form {
 /// The producer `csharp/pack`.
 pub const PACK: Form = Form {
     name: "csharp/pack",
-    version: 6,
+    version: 7,
     write: |document| document.markdown().into_bytes(),
     warns: true,
 };
@@ -74,7 +74,7 @@ pub const PACK: Form = Form {
 /// The producer `csharp/pack-contents`.
 pub const CONTENTS: Form = Form {
     name: "csharp/pack-contents",
-    version: 5,
+    version: 6,
     write: |document| json::encode(&contents(document)),
     warns: false,
 };
@@ -82,7 +82,7 @@ pub const CONTENTS: Form = Form {
 /// The producer `csharp/pack-facts`.
 pub const FACTS: Form = Form {
     name: "csharp/pack-facts",
-    version: 5,
+    version: 6,
     write: |document| json::encode(&facts(document)),
     warns: false,
 };

@@ -361,6 +361,32 @@ fn smaller_types_fill_the_budget_that_a_larger_type_leaves() {
 }
 
 #[test]
+fn a_long_type_does_not_displace_many_short_ones() {
+    let methods: String = (0..40)
+        .map(|at| format!("public int Method{at}(int first, int second) => {at}; "))
+        .collect();
+    let short: String = (0..9).map(|at| format!("public class Short{at} {{ public Big Of; }} ")).collect();
+    let bench = Bench::new(&format!("namespace N; public class Big {{ {methods} }} {short}"));
+    let kept = |budget| {
+        bench
+            .contents(&serde_json::json!({"filter": "namespace:N", "budget": budget}))
+            .types
+            .len()
+    };
+    let all = bench.contents(&serde_json::json!({"filter": "namespace:N"})).types.len();
+    assert_eq!(all, 10);
+    let counts: Vec<usize> = (300..1_500).step_by(25).map(kept).collect();
+    let most_before = counts.iter().scan(0, |most, count| {
+        *most = (*most).max(*count);
+        Some(*most)
+    });
+    assert!(counts.iter().zip(most_before).all(|(count, most)| 2 * count >= most), "{counts:?}");
+    assert!(counts.contains(&9), "{counts:?}");
+    // The most important type is the long one, and the others fit without it.
+    assert!(kept(300) > 1, "{counts:?}");
+}
+
+#[test]
 fn types_that_a_filter_excludes_are_not_added_as_dependencies() {
     let bench = Bench::new(CODE);
     let row = |filter: &str| serde_json::json!({ "filter": filter });
