@@ -4,15 +4,15 @@ use super::expiry;
 use super::files::Files;
 use super::order::{EditRequest, Order};
 use super::run::Trouble;
-use super::session::{self, EditSession, NoSession};
+use super::session::{self, Edit, EditSession, NoSession};
 use super::state::{Mode, Status};
 
 /// Returns the session of an operation: the named one, a new one, or that of the last edit.
 pub(super) fn choose_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Result<EditSession, Trouble> {
     match (&request.session, &request.order) {
         (Some(id), _) => EditSession::load(files, id, now).map_err(|why| no_session(&why)),
-        (None, Order::Undo) => last_edited(files, now),
-        (None, Order::Redo) => last_taken_back(files, now),
+        (None, Order::Undo) => last_edited(files, request.path.as_deref(), now),
+        (None, Order::Redo) => last_taken_back(files, request.path.as_deref(), now),
         (None, _) => create_session(files, request, now),
     }
 }
@@ -45,27 +45,35 @@ fn create_session<F: Files>(files: &F, request: &EditRequest, now: u64) -> Resul
     })
 }
 
-/// Finds the session of the last edit in this checkout.
-fn last_edited<F: Files>(files: &F, now: u64) -> Result<EditSession, Trouble> {
+/// Finds the session of the last edit in this checkout, of this file if one is given.
+fn last_edited<F: Files>(files: &F, path: Option<&str>, now: u64) -> Result<EditSession, Trouble> {
+    let wanted = path.map(|path| real_path(files, path));
     // A discard is not an edit that `undo` looks for.
     let last = |session: &EditSession| {
-        session
-            .done
-            .last()
-            .filter(|edit| edit.operation != "discard")
-            .map(|edit| (edit.at, edit.turn))
+        let mut of_file = session.done.iter().filter(|edit| changes_file(edit, wanted.as_deref()));
+        let edit = of_file.next_back().filter(|edit| edit.operation != "discard");
+        edit.map(|edit| (edit.at, edit.turn))
     };
     let edited = unexpired_sessions(files, now)?.filter(|session| last(session).is_some());
-    edited
-        .max_by_key(last)
-        .ok_or_else(|| no_edit("this checkout has no edit to revert"))
+    edited.max_by_key(last).ok_or_else(|| no_edit("edit", path, "to revert"))
 }
 
-/// Finds the session whose edit was undone last.
-fn last_taken_back<F: Files>(files: &F, now: u64) -> Result<EditSession, Trouble> {
-    let undone = unexpired_sessions(files, now)?.filter(|session| !session.undone.is_empty());
+/// Finds the session whose edit was undone last, of this file if one is given.
+fn last_taken_back<F: Files>(files: &F, path: Option<&str>, now: u64) -> Result<EditSession, Trouble> {
+    let wanted = path.map(|path| real_path(files, path));
+    let is_of_file = |session: &EditSession| session.undone.iter().any(|edit| changes_file(edit, wanted.as_deref()));
+    let undone = unexpired_sessions(files, now)?.filter(is_of_file);
     let last = undone.max_by_key(|session| (session.used, session.turn));
-    last.ok_or_else(|| no_edit("this checkout has no reverted edit to apply again"))
+    last.ok_or_else(|| no_edit("reverted edit", path, "to apply again"))
+}
+
+/// Returns the path of the real file; a file that is gone keeps the given path.
+fn real_path<F: Files>(files: &F, path: &str) -> String {
+    files.resolve(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn changes_file(edit: &Edit, path: Option<&str>) -> bool {
+    path.is_none_or(|path| edit.changes.iter().any(|change| change.path == path))
 }
 
 fn unexpired_sessions<F: Files>(files: &F, now: u64) -> Result<impl Iterator<Item = EditSession>, Trouble> {
@@ -73,10 +81,11 @@ fn unexpired_sessions<F: Files>(files: &F, now: u64) -> Result<impl Iterator<Ite
     Ok(sessions.filter(move |session| !session.has_expired(now)))
 }
 
-fn no_edit(why: &str) -> Trouble {
+fn no_edit(what: &str, path: Option<&str>, purpose: &str) -> Trouble {
+    let of = path.map_or_else(String::new, |path| format!(" of {path}"));
     Trouble {
         status: Status::NoMatch,
-        ..Trouble::new(why, "")
+        ..Trouble::new(format!("this checkout has no {what}{of} {purpose}"), "")
     }
 }
 

@@ -204,3 +204,29 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_undo_of_a_file_finds_its_last_edit_behind_those_of_others() {
+    let coder = Coder::with("one\n");
+    coder.files.write("b.cs", "one\n");
+    let replace_in = |path: &str| {
+        let order = Order::Replace {
+            old: "one".to_owned(),
+            new: "two".to_owned(),
+        };
+        assert_eq!(ask(&coder, order, Some(path)).status, Status::Success);
+    };
+    replace_in("a.cs");
+    replace_in("b.cs");
+    let texts = || (coder.text(), coder.files.text("b.cs"));
+    assert_eq!(ask(&coder, Order::Undo, Some("a.cs")).status, Status::Success);
+    assert_eq!(texts(), ("one\n".to_owned(), "two\n".to_owned()));
+    let nothing = ask(&coder, Order::Undo, Some("c.cs"));
+    assert_eq!(
+        (nothing.status, nothing.summary.as_str()),
+        (Status::NoMatch, "this checkout has no edit of c.cs to revert")
+    );
+    assert_eq!(ask(&coder, Order::Redo, Some("a.cs")).status, Status::Success);
+    assert_eq!(ask(&coder, Order::Redo, Some("b.cs")).status, Status::NoMatch);
+    assert_eq!(texts(), ("two\n".to_owned(), "two\n".to_owned()));
+}
