@@ -138,6 +138,11 @@ fn performed<F: Files>(files: &F, request: &EditRequest, now: u64, met: &mut Ope
         return refusal_response(&Trouble::new(why, "omit mode, or open another session with it"), &session.id);
     }
     let mut run = EditRun::start_run(files, session, now);
+    if request.session.is_none() && !is_new && run.session.is_saved() {
+        // The caller does not know this session: what its buffers take over is no news, the more so as the next edit may have written it.
+        run.notes.clear();
+        run.tells_taken = false;
+    }
     run.session.operations += 1;
     run.session.used = run.session.used.max(now);
     run.session.turn = run.turn;

@@ -127,7 +127,11 @@ fn the_last_edit_is_taken_back_without_a_handle() {
     replace(&coder, "one", "1");
     replace(&coder, "two", "2");
     for left in ["1 two\n", "one two\n"] {
-        assert_eq!(ask(&coder, Order::Undo, None).status, Status::Success);
+        let undone = ask(&coder, Order::Undo, None);
+        assert_eq!(
+            (undone.status, undone.summary.as_str()),
+            (Status::Success, "undone: replace, saved")
+        );
         assert_eq!(coder.text(), left);
     }
 }

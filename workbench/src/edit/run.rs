@@ -80,6 +80,8 @@ pub struct EditRun<'f, F: Files> {
     pub(super) turn: u64,
     /// Notes for the answer, one sentence each.
     pub notes: Vec<String>,
+    /// Whether the notes mention new contents of files that buffers without edits take over.
+    pub(super) tells_taken: bool,
     /// Events for the logs.
     pub met: OperationEvents,
     /// Its steps, for the log of drafts.
@@ -114,6 +116,7 @@ impl<'f, F: Files> EditRun<'f, F> {
             files,
             barred,
             notes: std::mem::take(&mut session.news),
+            tells_taken: true,
             session,
             now,
             turn: files.increasing_number(),

@@ -53,6 +53,7 @@ impl<F: Files> EditRun<'_, F> {
             .outside
             .push(json!({"path": path, "from": document.seen, "to": seen, "found": format!("{found:?}"), "source": "look"}));
         match found {
+            Reread::Taken if !self.tells_taken => {}
             Reread::Taken | Reread::Carried => {
                 let note = self.describe_foreign_write(path, &document, found == Reread::Carried);
                 self.notes.push(note);
