@@ -181,6 +181,8 @@ fn impact_says_what_lies_behind_its_last_step() {
         dot.starts_with("digraph impact {\n") && dot.contains("\"A#M0()\" -> \"A#M1()\";\n"),
         "{dot}"
     );
+    let short = bench.run(&["impact", "A.M0", "--dot", "--limit", "1"]);
+    assert!(short.out == dot && !short.err.contains("are shown"), "{short:?}");
     let filter = bench.run(&["impact", "A.M0", "--filter"]);
     assert!(
         filter.out == "\n" && filter.err.contains("note[N_INCOMPLETE]: impact stopped after 5 steps"),

@@ -170,16 +170,16 @@ impl Method for ImpactOf {
         if let Some(symbol) = &self.symbol {
             state.note_namesakes(&others_of_name(&names.symbols, symbol, &paths));
         }
-        let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
-        let state = state_of_page(state, (self.offset, affected.len()), total);
         if filter.is_some() || dot.is_some() {
-            // Standard output has the requested form and nothing else.
+            // Standard output has the requested form and nothing else. It covers all rows, so no note is about a page.
             let said = state
                 .notes
                 .iter()
                 .map(|note| Diagnostic::new(Severity::Note, ErrorCode::N_INCOMPLETE, note.as_str()));
             desk.context.say(&said.collect::<Vec<_>>());
         }
+        let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
+        let state = state_of_page(state, (self.offset, affected.len()), total);
         Ok(Reach {
             changed: changed.into_iter().collect(),
             state,
