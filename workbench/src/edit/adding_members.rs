@@ -132,12 +132,18 @@ fn add_first_member(text: &str, of: &Declared, new: &str, defines: &BTreeSet<Str
     let own = match open {
         Some(open) => {
             let (head, rest) = whole.split_at(open.end as usize);
+            // The brace of an empty body stands on its own line if the file has such lines.
+            let has_own_line = rest.trim_start().starts_with('}') && text.lines().any(|line| line.trim() == "{");
+            let head = match head.strip_suffix('{').filter(|_| has_own_line) {
+                Some(before) => [before.trim_end(), usual, &outer, "{"].concat(),
+                None => head.to_owned(),
+            };
             let starts_line = rest.trim_start_matches([' ', '\t']).starts_with(['\n', '\r']);
             let (end, rest) = match starts_line {
                 true => (String::new(), rest.trim_start_matches([' ', '\t'])),
                 false => (format!("{usual}{outer}"), rest.trim_start_matches([' ', '\t'])),
             };
-            [head, usual, &inner, &end, rest].concat()
+            [head.as_str(), usual, &inner, &end, rest].concat()
         }
         None => match whole.strip_suffix(';') {
             Some(head) => [head, usual, &outer, "{", usual, &inner, usual, &outer, "}"].concat(),
@@ -218,6 +224,12 @@ mod tests {
                 class.replace("=> 1;\r\n", "=> 1;\r\n\r\n\tevent Action E;\r\n"),
             ),
             ("class A { }\n", "A", "int x;", "class A {\n    int x;\n}\n".to_owned()),
+            (
+                "class B\n{\n}\nclass A { }\n",
+                "A",
+                "int x;",
+                "class B\n{\n}\nclass A\n{\n    int x;\n}\n".to_owned(),
+            ),
             (
                 "  class A\n  {\n  }\n",
                 "A",
