@@ -303,7 +303,7 @@ fn rounds_of_a_conversation_end_by_the_tool_of_contexts() {
         assert!(failed.contains(why), "{failed}");
     }
     let listed = client.call("context", json!({"op": "conversations"}));
-    assert_eq!(text(&listed), "c1  1 rounds  NodeCodec\n");
+    assert_eq!(text(&listed), "c1  1 round  NodeCodec\n");
 }
 
 #[test]

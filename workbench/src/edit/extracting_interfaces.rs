@@ -192,7 +192,11 @@ fn choose(decl: &TypeDecl, request: &RequestedInterface, head: impl Fn(&Member) 
     let plain = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
     let is_named = |name: &str, member: &Member| {
         let key = member_key(member);
-        [member.name.as_str(), &key].into_iter().any(|one| plain(one) == plain(name))
+        let indexed = key.strip_prefix("this[](").and_then(|rest| rest.strip_suffix(')'));
+        let indexer = indexed.map(|parameters| format!("this[{parameters}]"));
+        let of_indexer = indexer.iter().flat_map(|one| ["this", one.as_str()]);
+        let mut names = [member.name.as_str(), &key].into_iter().chain(of_indexer);
+        names.any(|one| plain(one) == plain(name))
     };
     let mut chosen = Vec::new();
     for name in &request.members {
@@ -320,6 +324,10 @@ mod tests {
         );
         let found = extracted(SHOP, "Shop", "IFind: Find(string, int), ToString").expect("extracted");
         assert_eq!(found.members, ["Find(string,int)", "ToString()"]);
+        for name in ["this", "this[int]", "this[](int)"] {
+            let indexer = extracted("class A { public int this[int at] => at; }\n", "A", &format!("I: {name}")).expect("extracted");
+            assert_eq!(indexer.members, ["this[](int)"]);
+        }
         let block = "namespace N\n{\n\tstruct S { public void M() { } }\n}\n";
         let done = extracted(block, "S", "I").expect("extracted");
         assert_eq!(done.own, "namespace N\n{\n\tinterface I\n\t{\n\t\tvoid M();\n\t}\n}\n");

@@ -21,7 +21,7 @@ use super::refusals::{how_moved, not_now, skip_refused};
 use super::response::{Metrics, Response};
 use super::run::{EditRun, Trouble};
 use super::selected_nodes::{NodesToReplace, replace_nodes};
-use super::session::{self, EditSession, NoSession};
+use super::session::{self, Document, EditSession, NoSession};
 use super::state::{DocumentState, FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolve_path, targets};
 use super::{expiry, markdown, patch, patch_series, saving};
@@ -32,6 +32,9 @@ use std::time::Instant;
 
 /// Guidance when the session cannot be written.
 const AGAIN: &str = "free some space on the disk and check the permissions of .cortex, then try again";
+
+/// Most single edits that a list of sessions contains, and most files of a session there.
+const MOST_LISTED: usize = 20;
 
 /// Outcome of an operation.
 #[derive(Default)]
@@ -301,29 +304,21 @@ fn refusal_response(trouble: &Trouble, id: &str) -> Response {
 }
 
 fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Result<Response, Trouble> {
-    let sessions = session::list_sessions(files)?;
-    let lines: Vec<String> = sessions
-        .iter()
-        .filter(|session| !session.has_expired(now))
-        .map(|session| {
-            let documents: Vec<String> = session
-                .documents
-                .iter()
-                .map(|(path, document)| format!("{path} {}", document.state.workflow_state()))
-                .collect();
-            let left = (session.used + session::LIFETIME - now) / 3600;
-            format!(
-                "{}  {}  {left} h left  {}",
-                session.id,
-                mode_word(session.mode),
-                documents.join(", ")
-            )
-        })
-        .collect();
-    let mut response = refusal_response(
-        &Trouble::new(format!("{} in this checkout", plural(lines.len(), "session")), ""),
-        "-",
-    );
+    let mut sessions = session::list_sessions(files)?;
+    sessions.retain(|session| !session.has_expired(now));
+    let count = sessions.len();
+    // Of saved single edits, the last are listed.
+    let mut single = 0;
+    sessions.retain(|session| {
+        let is_single = !session.opened && session.is_saved();
+        single += usize::from(is_single);
+        !is_single || single <= MOST_LISTED
+    });
+    let mut lines: Vec<String> = sessions.iter().map(|session| describe_session(session, now)).collect();
+    if count > lines.len() {
+        lines.push(format!("and {} more single edits", count - lines.len()));
+    }
+    let mut response = refusal_response(&Trouble::new(format!("{} in this checkout", plural(count, "session")), ""), "-");
     response.status = Status::Success;
     response.guidance = None;
     response.detail = (!lines.is_empty()).then(|| lines.join("\n"));
@@ -332,6 +327,21 @@ fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Resul
     let notes: Vec<String> = recovered.into_iter().chain([response.summary]).chain(counted).collect();
     response.summary = notes.join("; ");
     Ok(response)
+}
+
+/// Describes a session in a line, with its first documents, unsaved ones before others.
+fn describe_session(session: &EditSession, now: u64) -> String {
+    let mut documents: Vec<_> = session.documents.iter().collect();
+    documents.sort_by_key(|(_, document)| !document.is_edited());
+    let state = |(path, document): &(&String, &Document)| format!("{path} {}", document.state.workflow_state());
+    let named: Vec<String> = documents.iter().take(MOST_LISTED).map(state).collect();
+    let more = match documents.len().saturating_sub(MOST_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let left = (session.used + session::LIFETIME - now) / 3600;
+    let (mode, named) = (mode_word(session.mode), named.join(", "));
+    format!("{}  {mode}  {left} h left  {named}{more}", session.id)
 }
 
 fn mode_word(mode: Mode) -> &'static str {

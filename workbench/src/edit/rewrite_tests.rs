@@ -234,3 +234,22 @@ fn an_undo_of_a_file_finds_its_last_edit_behind_those_of_others() {
     assert_eq!(ask(&coder, Order::Redo, Some("b.cs")).status, Status::NoMatch);
     assert_eq!(texts(), ("two\n".to_owned(), "two\n".to_owned()));
 }
+
+#[test]
+fn a_list_of_sessions_is_bounded() {
+    let coder = Coder::with("0\n");
+    let paths: Vec<String> = (10..40).map(|number| format!("b{number}.cs")).collect();
+    paths.iter().for_each(|path| coder.files.write(path, "one\n"));
+    for number in 0..25 {
+        let done = replace(&coder, &number.to_string(), &(number + 1).to_string());
+        assert_eq!(done.status, Status::Success, "{done:?}");
+    }
+    let texts = paths.iter().map(|path| Rewritten::of(path.as_str(), "one\n", "two\n")).collect();
+    let operation = "rename";
+    assert_eq!(ask(&coder, Order::Rewrite { operation, texts }, None).status, Status::Success);
+    let listed = ask(&coder, Order::List, None);
+    assert!(listed.summary.starts_with("26 sessions"), "{listed:?}");
+    let lines = listed.detail.expect("lines");
+    assert_eq!(lines.lines().count(), 21, "{lines}");
+    assert!(lines.ends_with("\nand 6 more single edits"), "{lines}");
+}

@@ -532,7 +532,7 @@ pub(super) fn absent(id: &str, why: Absent) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_CONVERSATION, message).found(id.chars().take(120).collect::<String>());
     Failed::new(
         Code::Usage,
-        why.hint("start one with --conversation new, and continue with its handle"),
+        why.hint("start one with `conversation` new (`--conversation new`), and continue with its handle"),
     )
 }
 

@@ -6,7 +6,7 @@ use super::{AsTool, Effect, Method};
 use crate::code::Code;
 use crate::desk::Desk;
 use crate::failed::Failed;
-use crate::render::printable;
+use crate::render::{plural, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -198,7 +198,7 @@ impl Method for List {
                 .chars()
                 .take(100)
                 .collect();
-            text.push_str(&format!("{}  {} rounds  {query}\n", one.id, one.rounds));
+            text.push_str(&format!("{}  {}  {query}\n", one.id, plural(one.rounds, "round")));
         }
         if answer.conversations.is_empty() {
             text.push_str("there are no conversations\n");
