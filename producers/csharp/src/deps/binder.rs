@@ -275,70 +275,61 @@ impl<'i> Binder<'i> {
         }
     }
 
+    /// Finds what the path names behind an alias of this level; an alias of the file comes before one of the project.
     fn by_alias<'a>(&self, around: &Surroundings<'a>, level: &str, path: &Path<'_>) -> Reading<'a>
     where
         'i: 'a,
     {
-        let first = path.segments[0];
-        if let Some(using) = around
-            .usings
-            .iter()
-            .find(|using| using.level == level && using.alias.as_deref() == Some(first))
-        {
-            let alias = reference_alias(around, &using.target);
-            let (target, arity) = crate::symbols::written_name(&using.target);
-            let target = from_root(&target).0;
-            let mut segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
-            let own = segments.len();
-            segments.extend(&path.segments[1..]);
-            let last = if path.segments.len() == 1 { arity } else { path.arity };
-            let whole = Path::plain(segments, last, path.certain, alias);
-            let reading = self.target(around, level, &whole);
-            if !reading.types.is_empty() {
-                // The rest of the target after the found type names nested types; the rest of the path follows.
-                return if reading.used <= own {
-                    let whole_path = path.segments.len() == 1;
-                    let mut types = self.walk_nested(around, reading.types, &whole.segments[reading.used..own], whole.arity, whole_path);
-                    if whole_path {
-                        types.retain(|entry| entry.arity == arity);
-                    }
-                    Reading { types, used: 1 }
-                } else {
-                    Reading {
-                        used: reading.used - own + 1,
-                        ..reading
-                    }
-                };
+        let first = Some(path.segments[0]);
+        let mut usings = around.usings.iter().filter(|using| using.level == level);
+        if let Some(using) = usings.find(|using| using.alias.as_deref() == first) {
+            let found = self.behind_alias(around, level, &using.target, path);
+            if !found.types.is_empty() {
+                return found;
             }
         }
-        if level.is_empty()
-            && let Some(global) = around
-                .globals
-                .into_iter()
-                .flat_map(|globals| &globals.usings)
-                .find(|using| using.alias.as_deref() == Some(first))
-        {
-            if !global.types.is_empty() {
-                return Reading {
-                    types: global.types.iter().collect(),
-                    used: 1,
-                };
-            }
-            let mut segments: Vec<&str> = global.target.split('.').collect();
-            let own = segments.len();
-            segments.extend(&path.segments[1..]);
-            let reading = self.in_namespace(around, "", &Path::plain(segments, path.arity, path.certain, None));
-            if reading.used > own {
-                return Reading {
-                    used: reading.used - own + 1,
-                    ..reading
-                };
-            }
+        let globals = around.globals.filter(|_| level.is_empty());
+        let mut usings = globals.into_iter().flat_map(|globals| &globals.usings);
+        match usings.find(|using| using.alias.as_deref() == first) {
+            Some(using) if using.types.is_empty() => self.behind_alias(around, level, &using.target, path),
+            Some(using) => Reading {
+                types: using.types.iter().collect(),
+                used: 1,
+            },
+            None => Reading {
+                types: Vec::new(),
+                used: 0,
+            },
         }
-        Reading {
-            types: Vec::new(),
-            used: 0,
+    }
+
+    /// Finds what a path names if its first name is an alias of `target`.
+    fn behind_alias<'a>(&self, around: &Surroundings<'a>, level: &str, target: &str, path: &Path<'_>) -> Reading<'a>
+    where
+        'i: 'a,
+    {
+        let alias = reference_alias(around, target);
+        let (target, arity) = crate::symbols::written_name(target);
+        let target = from_root(&target).0;
+        let mut segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
+        let own = segments.len();
+        segments.extend(&path.segments[1..]);
+        let is_whole = path.segments.len() == 1;
+        let last = if is_whole { arity } else { path.arity };
+        let whole = Path::plain(segments, last, path.certain, alias);
+        let Reading { types, used } = self.target(around, level, &whole);
+        if used > own {
+            return Reading {
+                types,
+                used: used - own + 1,
+            };
         }
+        // The rest of the target after the found type names nested types; the rest of the path follows.
+        let mut types = self.walk_nested(around, types, &whole.segments[used..own], last, is_whole);
+        if is_whole {
+            types.retain(|entry| entry.arity == arity);
+        }
+        Reading { types, used: 1 }
     }
 
     /// Finds types of the namespaces opened at this level, and nested types of `using static`.
