@@ -21,7 +21,7 @@ workspace in signatures, bases, constraints and attributes, as (type, target, pl
 in bodies whose target is known for the type they stand in; pairs of types that bodies make, inferred ones included, with wrong ones, and
 those that the compiler's own record leaves undecided: it has no packages, so what stands behind their types it cannot bind. The second
 table has the uses of members and types by kind: those that are told as certain, those that are told at all, and of the certain ones those that are right
-(where the compiler binds nothing at a place, they are not counted). The third has what `implementations` tells of members that the
+(where the compiler binds nothing at a place, or only guesses behind such a place, they are not counted). The third has what `implementations` tells of members that the
 compiler says are implemented or overridden: the declarations that do so, those of them that are told, and those that are told and do not."""
 
 import argparse
@@ -272,7 +272,52 @@ def is_told(service, symbol, place):
     return any((use["file"], use["line"], use["column"]) == place for use in result["certain"] + result["possible"])
 
 
-def compare_uses(service, ours, theirs, bad, row, differences):
+TOKENS = re.compile(r'''"""(?:.|\n)*?"""|(?:\$@|@\$|@)"(?:[^"]|"")*"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\])+'|//[^\n]*|\w+|\s+|.''')
+
+
+class Guesses:
+    """Places that stand behind a name which the compiler could not bind, as it has no packages: of the calls that a package declares, it takes
+    the one of the workspace (`5.Should().Be(5)`), and converts the arguments to its parameters."""
+
+    def __init__(self, theirs, target):
+        self.members, self.arguments, self.starts = collections.defaultdict(set), collections.defaultdict(list), {}
+        unbound = collections.defaultdict(list)
+        for record in theirs:
+            if record["k"] == "use" and record["w"] == "?":
+                unbound[record["f"]].append((record["l"], record["c"] + len(record["t"]) - 1))
+        for file, places in unbound.items():
+            if (target / file).exists():
+                text = (target / file).read_bytes().decode("utf-8-sig", "replace")
+                self.starts[file] = [0, *(found.end() for found in re.finditer("\n", text))]
+                for line, column in places:
+                    self.follow(file, text, self.starts[file][line - 1] + column)
+
+    def follow(self, file, text, start):
+        """Follows calls, indexes and members with theirs behind a name."""
+        depth, is_member = 0, False
+        for token in TOKENS.finditer(text, start):
+            word = token.group()
+            if not depth and not is_member and word.isidentifier() or depth == 0 and word in ")]}":
+                break
+            depth += (word in "([{") - (word in ")]}")
+            if depth == 0 and not word.isspace() and not word.startswith("//"):
+                if is_member and word.isidentifier():
+                    self.members[file].add(token.start())
+                elif word not in ".?!)]>":
+                    break
+                is_member = word == "."
+        self.arguments[file].append((start, token.start()))
+
+    def __contains__(self, record):
+        file = record["f"]
+        if file not in self.starts:
+            return False
+        at = self.starts[file][record["l"] - 1] + record["c"] - 1
+        is_argument = (record["u"] == "convert" or ".op_" in record["to"]) and any(start < at < end for start, end in self.arguments[file])
+        return is_argument or at in self.members[file]
+
+
+def compare_uses(service, ours, theirs, target, bad, row, differences):
     """Places that use members: those of the compiler against those of cortex, by place."""
     mine = collections.defaultdict(set)
     for record in ours:
@@ -281,6 +326,7 @@ def compare_uses(service, ours, theirs, bad, row, differences):
     counts = {kind: [0, 0, 0, 0, 0] for kind in KINDS}  # all, certain, told; certain ones that are right, wrong
     bound = collections.defaultdict(set)
     declared = {record["id"] for record in theirs if record["k"] == "member"}
+    guesses = Guesses(theirs, target)
     converted = (record for record in theirs if record["k"] == "use" and record["u"] == "convert" and record["t"] == "new")
     made = {(place(record), record["f"], record["l"], record["c"], record["to"]) for record in converted}
     for record in theirs:
@@ -288,7 +334,7 @@ def compare_uses(service, ours, theirs, bad, row, differences):
             continue
         if record["to"].startswith(("F:System.ValueTuple", "P:.")):
             continue  # an element of a tuple or a member of an anonymous type is declared nowhere
-        if record["t"] == "??" or record["t"] in ("&&", "||") and ".op_Implicit" in record["to"]:
+        if record["t"] == "??" or record["t"] in ("&&", "||", "is") and ".op_Implicit" in record["to"]:
             continue  # the conversion of the whole value, which is told where that begins
         if record["t"] == "(" and record["u"] == "call" and ".op_" not in record["to"] or record["t"] == "[" and ".op_" in record["to"]:
             continue  # a method by the cast of its name, a conversion by a bracket of what is converted: told at the name, and where the value begins
@@ -297,7 +343,7 @@ def compare_uses(service, ours, theirs, bad, row, differences):
         if record["to"].startswith("M:") and record["to"] not in declared:
             continue  # what the compiler makes: equality of records, a constructor of none
         at = (place(record), record["f"], record["l"], record["c"])
-        if record["w"] != "s":
+        if record["w"] != "s" or record in guesses:
             bound[at] |= {used({"to": to, "u": record["u"]}) for to in record["maybe"]} | {None}
             continue
         to, kind = used(record)
@@ -500,7 +546,7 @@ def compare(name, target, ours, theirs, listed, report, service):
     row["pairs"] = (found, len(bodies), len(invented), len(own_bodies), len(undecided))
     differences["pairs-missing"] = [f"{spot(pair, True)}: {pair[1]} → {pair[2]} ({', '.join(sorted(bodies[pair]))})" for pair in sorted(bodies.keys() - own_bodies)]
     differences["pairs-wrong"] = [f"{where(pair[:2])}: {pair[1]} → {pair[2]}" for pair in invented]
-    compare_uses(service, ours, theirs, bad, row, differences)
+    compare_uses(service, ours, theirs, target, bad, row, differences)
     compare_heirs(service, theirs, bad, row, differences)
     with open(report, "w", encoding="utf-8") as file:
         file.writelines(f"{kind} {line}\n" for kind in CLASSES for line in differences[kind])
