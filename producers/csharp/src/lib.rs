@@ -60,6 +60,7 @@ pub mod outline_info;
 #[cfg(test)]
 mod outline_tests;
 pub mod outside_types;
+mod own_constants;
 pub mod pack;
 pub mod parse;
 pub mod preprocess;

@@ -9,14 +9,14 @@
 //! - the type's own name.
 
 use super::code;
-use super::code::ast::{Expression, Literal, Statement};
 use super::code::integer_range::IntegerRange;
 use super::collection_builder::{CollectionBuilder, collection_builder};
 use super::complete::{self, Complete, Part, PlacedMember};
 use super::crefs;
 use super::defaults;
 use super::deps::flow::is_explicit_disposal;
-use super::model::{Member, MemberKind, NamePlace, NameUse, TypeKind};
+use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
+use super::own_constants::OwnConstants;
 use super::priority::priority;
 use super::project_ownership::ancestors;
 use super::structure::{check_flags, flag};
@@ -83,7 +83,7 @@ pub struct Declared {
     /// Value of `[OverloadResolutionPriority]`; 0 without it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i32,
-    /// The range of the value of an `int` constant, as far as it does not depend on names.
+    /// The range of the value of an `int` or `long` constant, as far as it does not depend on other types.
     #[serde(default, skip_serializing_if = "is_default")]
     pub range: Option<IntegerRange>,
 }
@@ -191,7 +191,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 16)
+        ProducerId::new("csharp/mentions", 17)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -238,6 +238,7 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
             references.extend(crefs::references(xml).into_iter().map(|range| xml[range].to_owned()));
         }
     }
+    let constants = OwnConstants::of(whole);
     Mentions {
         symbol: whole.symbol.clone(),
         scope: scope.to_owned(),
@@ -252,7 +253,7 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         declared: whole
             .members
             .iter()
-            .filter_map(declared_member)
+            .filter_map(|placed| declared_member(placed, &constants))
             .chain(header_constructor(whole))
             .collect(),
         parts,
@@ -312,7 +313,7 @@ fn kind_letter(whole: &Complete) -> char {
     }
 }
 
-fn declared_member(placed: &PlacedMember) -> Option<Declared> {
+fn declared_member(placed: &PlacedMember, constants: &OwnConstants<'_>) -> Option<Declared> {
     let member = &placed.member;
     let is_static = member.modifiers.iter().any(|word| word == "static") || member.kind == MemberKind::Constant;
     let of_block = is_of_block(&member.signature, &member.name);
@@ -348,18 +349,8 @@ fn declared_member(placed: &PlacedMember) -> Option<Declared> {
         signature: member.signature.clone(),
         optional: defaults::count_defaults(&member.body),
         priority: priority(&member.attributes),
-        range: range_of_constant(member),
+        range: constants.range_of(member),
     })
-}
-
-/// Returns the range of the value of an `int` constant, as far as it does not depend on names.
-fn range_of_constant(member: &Member) -> Option<IntegerRange> {
-    let is_constant = member.kind == MemberKind::Constant && member.signature.contains("const int ");
-    match code::body(&member.body, false).as_slice() {
-        [Statement::Return(Expression::Literal(Literal::Default, _))] if is_constant => Some(IntegerRange::SByte),
-        [Statement::Return(value)] if is_constant => value.integer_range(),
-        _ => None,
-    }
 }
 
 fn is_extension(signature: &str) -> bool {

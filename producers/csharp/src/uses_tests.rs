@@ -457,8 +457,8 @@ fn the_value_of_a_constant_of_another_file_decides_between_overloads() {
     let world = World::of_texts(&[
         (
             "A.cs",
-            "namespace Lib; public static class Limits { public const int Small = 5, Large = 2 * 200; public const int Open = Small + 1; }
-public class One { public int OfByte; } public class Two { public int OfLong; }",
+            "namespace Lib; public static class Limits { public const int Small = 5, Large = 2 * 200; public const int Open = Small + One.Most; }
+public class One { public int OfByte; public const int Most = 1; } public class Two { public int OfLong; }",
         ),
         (
             "B.cs",

@@ -4,6 +4,7 @@ use super::ast::{Expression, Link, Literal, Name, Operator, TypeRef};
 use super::cursor::Cursor;
 use super::integer_range::IntegerRange;
 use super::primary::{integer_value, literal_number};
+use crate::keywords::is_reserved;
 
 /// Maximum nesting of an evaluated expression.
 const DEEPEST: u32 = 32;
@@ -36,6 +37,95 @@ impl Expression {
     }
 }
 
+/// The value of a constant expression; smaller integers and characters count as `int`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constant {
+    /// An `int`.
+    Int(i32),
+    /// A `long`.
+    Long(i64),
+}
+
+impl Constant {
+    /// Returns the value as a `long`.
+    pub fn to_long(self) -> i64 {
+        match self {
+            Self::Int(value) => value.into(),
+            Self::Long(value) => value,
+        }
+    }
+
+    /// Returns the range of the value.
+    pub fn range(self) -> IntegerRange {
+        match self {
+            Self::Int(value) => IntegerRange::of_value(value.into()),
+            Self::Long(value) if value < 0 => IntegerRange::NegativeLong,
+            Self::Long(_) => IntegerRange::Long,
+        }
+    }
+
+    /// Returns the constant as a value of a type; `None` if it does not fit.
+    pub fn cast(self, word: &str) -> Option<Self> {
+        let value = self.to_long();
+        let does_fit = match word {
+            "long" => return Some(Self::Long(value)),
+            "int" => true,
+            "short" => i16::try_from(value).is_ok(),
+            "sbyte" => i8::try_from(value).is_ok(),
+            "byte" => u8::try_from(value).is_ok(),
+            "ushort" | "char" => u16::try_from(value).is_ok(),
+            _ => false,
+        };
+        i32::try_from(value).ok().filter(|_| does_fit).map(Self::Int)
+    }
+
+    /// Returns the result of an operator.
+    fn operate(self, sign: &str, right: Self) -> Option<Self> {
+        let (first, second) = (self.to_long(), right.to_long());
+        let value = match (sign, self, right) {
+            // The lower five or six bits of the right operand count.
+            ("<<" | ">", Self::Int(value), Self::Int(count)) => {
+                let count = count.cast_unsigned();
+                let shifted = if sign == ">" {
+                    value.wrapping_shr(count)
+                } else {
+                    value.wrapping_shl(count)
+                };
+                return Some(Self::Int(shifted));
+            }
+            ("<<", _, Self::Int(count)) => first.wrapping_shl(count.cast_unsigned()),
+            (">", _, Self::Int(count)) => first.wrapping_shr(count.cast_unsigned()),
+            ("|", ..) => first | second,
+            ("^", ..) => first ^ second,
+            ("&", ..) => first & second,
+            ("+", ..) => first.checked_add(second)?,
+            ("-", ..) => first.checked_sub(second)?,
+            ("*", ..) => first.checked_mul(second)?,
+            ("/", ..) => first.checked_div(second)?,
+            ("%", ..) => first.checked_rem(second)?,
+            _ => return None,
+        };
+        match (self, right) {
+            (Self::Int(_), Self::Int(_)) => i32::try_from(value).ok().map(Self::Int),
+            _ => Some(Self::Long(value)),
+        }
+    }
+}
+
+/// Returns the value of the initializer of a constant (`= A + 1`), as far as literals and the constants that `named` knows make it up.
+pub fn constant_value(initializer: &str, named: &mut dyn FnMut(&str) -> Option<Constant>) -> Option<Constant> {
+    let cursor = Cursor::new(initializer, None, 0);
+    let end = cursor.end - usize::from(cursor.end.checked_sub(1).is_some_and(|last| cursor.text_at(last) == ";"));
+    let mut evaluation = Evaluation {
+        cursor: &cursor,
+        at: 1,
+        end,
+        named,
+    };
+    let value = evaluation.value(0, DEEPEST);
+    value.filter(|_| cursor.is("=") && evaluation.at == end)
+}
+
 impl Cursor<'_> {
     /// Returns a literal for the parsed expression between the token `start` and the present one, if `int` literals make it up.
     pub(super) fn folded(&self, start: usize, value: Expression) -> Expression {
@@ -46,29 +136,32 @@ impl Cursor<'_> {
             cursor: self,
             at: start,
             end: self.at,
+            named: &mut |_| None,
         };
         let number = evaluation.value(0, DEEPEST).filter(|_| evaluation.at == self.at);
         match (number, value.first_place()) {
-            (Some(number), Some(place)) => Expression::Literal(Literal::Integer(IntegerRange::of_value(number.into())), place),
+            (Some(number @ Constant::Int(_)), Some(place)) => Expression::Literal(Literal::Integer(number.range()), place),
             _ => value,
         }
     }
 }
 
 /// The evaluation of the tokens up to `end`.
-struct Evaluation<'c, 't> {
+struct Evaluation<'c, 't, 'n> {
     cursor: &'c Cursor<'t>,
     at: usize,
     end: usize,
+    /// Returns the value of a constant by its path.
+    named: &'n mut dyn FnMut(&str) -> Option<Constant>,
 }
 
-impl<'t> Evaluation<'_, 't> {
+impl<'t> Evaluation<'_, 't, '_> {
     fn text_of_token(&self, at: usize) -> &'t str {
         if at < self.end { self.cursor.text_at(at) } else { "" }
     }
 
-    /// Evaluates operands and the operators that bind tighter than `floor`; `None` if a part is no `int` literal, or a value does not fit.
-    fn value(&mut self, floor: u8, depth: u32) -> Option<i32> {
+    /// Evaluates operands and the operators that bind tighter than `floor`; `None` if a part is no such constant, or a value does not fit.
+    fn value(&mut self, floor: u8, depth: u32) -> Option<Constant> {
         let mut left = self.operand(depth)?;
         loop {
             let sign = self.text_of_token(self.at);
@@ -88,27 +181,20 @@ impl<'t> Evaluation<'_, 't> {
             }
             self.at += length;
             let right = self.value(level, depth.checked_sub(1)?)?;
-            left = match sign {
-                "|" => left | right,
-                "^" => left ^ right,
-                "&" => left & right,
-                // The lower five bits of the right operand count.
-                "<<" => left.wrapping_shl(right.cast_unsigned()),
-                ">" => left.wrapping_shr(right.cast_unsigned()),
-                "+" => left.checked_add(right)?,
-                "-" => left.checked_sub(right)?,
-                "*" => left.checked_mul(right)?,
-                "/" => left.checked_div(right)?,
-                _ => left.checked_rem(right)?,
-            };
+            left = left.operate(sign, right)?;
         }
     }
 
-    fn operand(&mut self, depth: u32) -> Option<i32> {
+    fn operand(&mut self, depth: u32) -> Option<Constant> {
         let depth = depth.checked_sub(1)?;
         let at = self.at;
         self.at += 1;
-        match self.text_of_token(at) {
+        let text = self.text_of_token(at);
+        match text {
+            "(" if self.text_of_token(at + 2) == ")" && is_reserved(self.text_of_token(at + 1)) => {
+                self.at = at + 3;
+                self.operand(depth)?.cast(self.text_of_token(at + 1))
+            }
             "(" => {
                 let inner = self.value(0, depth)?;
                 self.at += 1;
@@ -116,16 +202,46 @@ impl<'t> Evaluation<'_, 't> {
             }
             "-" if self.text_of_token(self.at) == "2147483648" => {
                 self.at += 1;
-                Some(i32::MIN)
+                Some(Constant::Int(i32::MIN))
             }
-            "-" => self.operand(depth)?.checked_neg(),
+            "-" => Constant::Int(0).operate("-", self.operand(depth)?),
             "+" => self.operand(depth),
-            "~" => self.operand(depth).map(|value| !value),
-            number if number.starts_with(|c: char| c.is_ascii_digit()) => match literal_number(number) {
-                Literal::Integer(_) => i32::try_from(integer_value(&number.replace('_', ""))?).ok(),
+            "~" => Constant::Int(-1).operate("^", self.operand(depth)?),
+            number if number.starts_with(|c: char| c.is_ascii_digit()) => {
+                let value = i64::try_from(integer_value(&number.replace('_', ""))?).ok()?;
+                match literal_number(number) {
+                    Literal::Integer(_) => i32::try_from(value).ok().map(Constant::Int),
+                    Literal::Long => Some(Constant::Long(value)),
+                    _ => None,
+                }
+            }
+            letter if letter.starts_with('\'') => match letter[1..].encode_utf16().collect::<Vec<_>>()[..] {
+                [unit, _] => Some(Constant::Int(unit.into())),
                 _ => None,
             },
+            _ if self.cursor.is_word_at(at) => self.constant_named(text),
             _ => None,
+        }
+    }
+
+    /// Returns the value of the constant whose path begins with `first`, before the present token.
+    fn constant_named(&mut self, first: &str) -> Option<Constant> {
+        let mut path = first.to_owned();
+        while self.text_of_token(self.at) == "." {
+            path.push('.');
+            path.push_str(self.text_of_token(self.at + 1));
+            self.at += 2;
+        }
+        match path.as_str() {
+            "int.MaxValue" => Some(Constant::Int(i32::MAX)),
+            "int.MinValue" => Some(Constant::Int(i32::MIN)),
+            "long.MaxValue" => Some(Constant::Long(i64::MAX)),
+            "long.MinValue" => Some(Constant::Long(i64::MIN)),
+            "short.MaxValue" => Some(Constant::Int(i16::MAX.into())),
+            "short.MinValue" => Some(Constant::Int(i16::MIN.into())),
+            "ushort.MaxValue" | "char.MaxValue" => Some(Constant::Int(u16::MAX.into())),
+            "byte.MaxValue" => Some(Constant::Int(u8::MAX.into())),
+            path => (self.named)(path),
         }
     }
 }
@@ -162,6 +278,8 @@ mod tests {
             ("default(int)", 0),
             ("sizeof(long)", 8),
             ("unchecked(200)", 200),
+            ("(byte)200 + 'a'", 297),
+            ("byte.MaxValue + 1", 256),
         ] {
             assert_eq!(range_of(text), Some(IntegerRange::of_value(value)), "{text}");
         }
@@ -171,7 +289,9 @@ mod tests {
             "1 / 0",
             "1L + 2",
             "1 + 2.0",
-            "1 + 'a'",
+            "1 + '\\n'",
+            "(byte)256 + 0",
+            "1 + a.B",
             "default(long)",
             "sizeof(A)",
             "a",
@@ -179,6 +299,32 @@ mod tests {
             "0xFFFFFFFF + 0",
         ] {
             assert_eq!(range_of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn initializers_depend_on_other_constants() {
+        let mut named = |path: &str| match path {
+            "A" => Some(Constant::Int(127)),
+            "B.C" => Some(Constant::Long(-1)),
+            _ => None,
+        };
+        for (text, value) in [
+            ("= A + 1", Some(Constant::Int(128))),
+            ("= A;", Some(Constant::Int(127))),
+            ("= -A << 1", Some(Constant::Int(-254))),
+            ("= A + B.C", Some(Constant::Long(126))),
+            ("= ~B.C", Some(Constant::Long(0))),
+            ("= (int)B.C", Some(Constant::Int(-1))),
+            ("= (A)", Some(Constant::Int(127))),
+            ("= 1L << 40", Some(Constant::Long(1 << 40))),
+            ("= D", None),
+            ("= A()", None),
+            ("= A == 1", None),
+            ("= A ? 1 : 2", None),
+            ("", None),
+        ] {
+            assert_eq!(constant_value(text, &mut named), value, "{text}");
         }
     }
 

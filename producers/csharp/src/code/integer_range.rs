@@ -1,9 +1,9 @@
-//! Ranges of the values of `int` literals and constants.
+//! Ranges of the values of `int` and `long` constants.
 
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
-/// The range of an `int` literal's value, which decides to which other integer types it converts (C# specification, Implicit constant expression
+/// The range of an integer constant's value, which decides to which other integer types it converts (C# specification, Implicit constant expression
 /// conversions). A new value in the same range changes nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -33,10 +33,16 @@ pub enum IntegerRange {
     /// Up to -32,769.
     #[n(7)]
     NegativeInt,
+    /// A `long` that is not negative.
+    #[n(8)]
+    Long,
+    /// A negative `long`.
+    #[n(9)]
+    NegativeLong,
 }
 
 impl IntegerRange {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::SByte,
         Self::Byte,
         Self::Short,
@@ -45,9 +51,11 @@ impl IntegerRange {
         Self::NegativeSByte,
         Self::NegativeShort,
         Self::NegativeInt,
+        Self::Long,
+        Self::NegativeLong,
     ];
 
-    /// Returns the range of a value.
+    /// Returns the range of an `int`.
     pub fn of_value(value: i64) -> Self {
         match value {
             0..=0x7f => Self::SByte,
@@ -74,10 +82,13 @@ impl IntegerRange {
 
     /// Whether the value is negative.
     pub fn is_negative(self) -> bool {
-        matches!(self, Self::NegativeSByte | Self::NegativeShort | Self::NegativeInt)
+        matches!(
+            self,
+            Self::NegativeSByte | Self::NegativeShort | Self::NegativeInt | Self::NegativeLong
+        )
     }
 
-    /// Whether the literal converts to an integer type that does not take every `int`. `key`: `~System.Byte`.
+    /// Whether the constant converts to an integer type that does not take every value of its own type. `key`: `~System.Byte`.
     pub fn converts_to(self, key: &str) -> bool {
         let taken: &[&str] = match self {
             Self::SByte => &["SByte", "Byte", "Int16", "UInt16", "UInt32", "UInt64"],
@@ -87,7 +98,8 @@ impl IntegerRange {
             Self::Int => &["UInt32", "UInt64"],
             Self::NegativeSByte => &["SByte", "Int16"],
             Self::NegativeShort => &["Int16"],
-            Self::NegativeInt => &[],
+            Self::Long => &["UInt64"],
+            Self::NegativeInt | Self::NegativeLong => &[],
         };
         key.strip_prefix("~System.").is_some_and(|name| taken.contains(&name))
     }
@@ -96,6 +108,13 @@ impl IntegerRange {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_range_has_its_digit() {
+        for range in IntegerRange::ALL {
+            assert_eq!(IntegerRange::from_digit(range.digit()), Some(range));
+        }
+    }
 
     #[test]
     fn a_value_converts_to_the_types_that_hold_it() {
@@ -112,7 +131,6 @@ mod tests {
         for value in values.filter(|value| i32::try_from(*value).is_ok()) {
             let range = IntegerRange::of_value(value);
             assert_eq!(range.is_negative(), value < 0, "{value}");
-            assert_eq!(IntegerRange::from_digit(range.digit()), Some(range));
             for (name, least, most) in bounds {
                 let holds = (least..=most).contains(&value);
                 assert_eq!(range.converts_to(&format!("~System.{name}")), holds, "{value} to {name}");

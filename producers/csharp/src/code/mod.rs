@@ -5,7 +5,7 @@
 
 pub mod ast;
 mod attributes;
-mod constants;
+pub mod constants;
 mod cursor;
 mod expression;
 pub mod facts;

@@ -113,7 +113,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 34)
+        ProducerId::new("csharp/deps", 35)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -4,7 +4,7 @@
 //! extension methods also the projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own
 //! type parameters, result and parameters. A member that is called with arguments also has the names of its parameters, the constraints of
 //! its type parameters, and its priority among overloads. The last line is for the builder of a collection type. Shapes are as in
-//! [`super::shape`]. Of the value of an `int` constant the text contains the range; it contains no bodies, comments or attributes.
+//! [`super::shape`]. Of the value of an `int` or `long` constant the text contains the range; it contains no bodies, comments or attributes.
 
 use super::index::NameIndex;
 use super::modifiers::Modifiers;
@@ -27,7 +27,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 21)
+        ProducerId::new("csharp/signatures", 22)
     }
 
     fn sees(&self, _: &Params) -> Sees {
