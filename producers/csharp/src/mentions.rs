@@ -523,7 +523,7 @@ mod tests {
                 member: method,
                 others: None,
             };
-            declared_member(&placed).map(|declared| declared.flags)
+            declared_member(&placed, &OwnConstants::default()).map(|declared| declared.flags)
         };
         assert_eq!(flags("static void Go(this string s)", &["static"]).as_deref(), Some("xs"));
         for modifiers in ["ref this", "in this", "this ref", "this in", "ref readonly this", "scoped ref this"] {

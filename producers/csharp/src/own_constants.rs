@@ -14,6 +14,7 @@ use std::cell::RefCell;
 const DEEPEST: u32 = 32;
 
 /// The integer constants of a type.
+#[derive(Default)]
 pub(crate) struct OwnConstants<'c> {
     /// Name of the type.
     owner: &'c str,
