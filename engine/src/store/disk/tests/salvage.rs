@@ -1,7 +1,6 @@
 //! Unreadable pages: rows on other pages are salvaged.
 
 use super::super::folder::{CONDEMNED, DATABASE};
-use super::super::open_database::is_panic_expected;
 use super::super::{DiskOptions, DiskStore};
 use crate::store::conformance::{result, version};
 use crate::store::{Commit, Store, ViewId};
@@ -48,13 +47,7 @@ fn rows_on_sound_pages_are_salvaged() {
     let all = count_intact(&store);
     drop(store);
     let whole = fs::read(dir.path().join(DATABASE)).unwrap();
-    // redb panics on such pages; the panics are caught, and printing their backtraces would take too long.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if !is_panic_expected() {
-            hook(info);
-        }
-    }));
+    super::silence_expected_panics();
     let (mut tried, mut hardly) = (0, 0);
     // The first page locates all others: without it there is no database.
     for page in (1..whole.len() / 4096).step_by(13) {
