@@ -102,10 +102,10 @@ impl<'i> Document<'i> {
     /// before all others while that at least doubles the number of matched types.
     fn make_room(&mut self) {
         let count = self.selection.least.len();
-        let length = |document: &Self, at: usize| document.texts[&document.selection.least[at]].outline.len();
         if self.cut.types == count {
             let is_matched = |at: &usize| self.selection.why.get(&self.selection.least[*at]) == Some(&Why::Matched);
-            let Some(shortest) = (0..count).filter(is_matched).min_by_key(|at| length(self, *at)) else {
+            let length = |at: &usize| self.texts[&self.selection.least[*at]].outline.len();
+            let Some(shortest) = (0..count).filter(is_matched).min_by_key(length) else {
                 return;
             };
             self.selection.least[shortest..].rotate_left(1);
@@ -114,7 +114,8 @@ impl<'i> Document<'i> {
         while self.cut.types > 0 {
             let (least, cut) = (self.selection.least.clone(), self.cut);
             let matched = self.remains[cut.types].matched;
-            let Some(longest) = (cut.types..count).max_by_key(|at| length(self, *at)) else {
+            let length = |at: &usize| self.texts[&least[*at]].outline.len();
+            let Some(longest) = (cut.types..count).max_by_key(length) else {
                 return;
             };
             self.selection.least[..=longest].rotate_right(1);

@@ -367,7 +367,7 @@ fn a_long_type_does_not_displace_many_short_ones() {
         .collect();
     let short: String = (0..9).map(|at| format!("public class Short{at} {{ public Big Of; }} ")).collect();
     let bench = Bench::new(&format!("namespace N; public class Big {{ {methods} }} {short}"));
-    let kept = |budget| {
+    let kept = |budget: u64| {
         bench
             .contents(&serde_json::json!({"filter": "namespace:N", "budget": budget}))
             .types
