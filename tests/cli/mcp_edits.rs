@@ -250,6 +250,13 @@ fn edits_by_symbol_are_looked_at_before_they_are_saved() {
     let done = text(&client.call("edit", json!({"op": "add_using", "path": path, "newText": "System.Linq"})));
     assert!(done.contains("added `using System.Linq`"), "{done}");
     assert_eq!(read(), added);
+    let aliased = bench.run(&["edit", "add_using", path, "--new-text", "Text = System.String", "--dry-run"]);
+    assert!(
+        aliased.out.contains("added `using Text = System.String`"),
+        "{}{}",
+        aliased.out,
+        aliased.err
+    );
     let again = bench.run(&["edit", "add_using", path, "--new-text", "System.Linq"]);
     assert!(
         again.code == 0 && again.out.contains("has it already"),

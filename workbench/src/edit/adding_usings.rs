@@ -37,7 +37,7 @@ pub fn directive(given: &str) -> Result<Using, Refused> {
 }
 
 /// Returns the directive as code, without its semicolon.
-fn directive_code(given: &str) -> String {
+pub fn directive_code(given: &str) -> String {
     let plain = given.trim().trim_end_matches(';').trim();
     let (global, rest) = match plain.strip_prefix("global ") {
         Some(rest) => ("global ", rest.trim_start()),

@@ -98,7 +98,7 @@ impl SymbolEdit<'_> {
             let defines = defines_of(desk, &path)?;
             let made = adding_usings::with_using(&before, given, &defines).map_err(refused)?;
             let summary = match made {
-                Some(_) => format!("added `using {}`", using.target),
+                Some(_) => format!("added `{}`", adding_usings::directive_code(given)),
                 None => format!("{path} has it already"),
             };
             let after = made.unwrap_or_else(|| before.clone());
