@@ -9,6 +9,7 @@ use super::lines::{body, line_start, split};
 use super::replacing::{comma, tail};
 use super::symbol::{Refused, parse_code, worse};
 use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::model::{Member, Syntax, TypeDecl};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -36,6 +37,7 @@ pub fn remove_declaration(text: &str, symbol: &str, defines: &BTreeSet<String>) 
     let (mut made, mut ranges) = (text.to_owned(), Vec::new());
     for one in parts.into_iter().rev() {
         refuse_joined_declaration(text, &all, one)?;
+        refuse_change_of_layout(&before, one)?;
         let old = range_to_remove(text, one);
         made.replace_range(old.clone(), "");
         let without = [&text[..old.start], &text[old.end..]].concat();
@@ -83,6 +85,21 @@ fn refuse_joined_declaration(text: &str, all: &[Declared], one: &Declared) -> Re
             format!("without {name} {} and what follows it would have other values", next.is.name),
             hint,
         )),
+    }
+}
+
+/// Refuses to remove a field of a type whose layout in memory an attribute fixes: native code knows its fields by their places.
+fn refuse_change_of_layout(syntax: &Syntax, one: &Declared) -> Result<(), Refused> {
+    let fixes = |attribute: &String| attribute.contains("StructLayout") && !attribute.contains("LayoutKind.Auto");
+    let is_static = |member: &Member| member.name == one.simple && member.modifiers.iter().any(|modifier| modifier == "static");
+    let is_laid_out =
+        |decl: &TypeDecl| decl.symbol() == one.owner && decl.attributes.iter().any(fixes) && !decl.members.iter().any(is_static);
+    match one.is.kind == "field" && syntax.types.iter().any(is_laid_out) {
+        true => Err(Refused::new(
+            format!("without {} the layout of {} in memory would change", one.is.name, one.owner),
+            "edit the present text with `replace`",
+        )),
+        false => Ok(()),
     }
 }
 
@@ -239,9 +256,16 @@ mod tests {
                 "E#A",
                 "without E#A E#B and what follows it would have other values",
             ),
+            (
+                "[StructLayout(LayoutKind.Sequential)] struct S { int X; int Y; }",
+                "S#X",
+                "without S#X the layout of S in memory would change",
+            ),
         ] {
             assert_eq!(without(text, symbol), Err(why.to_owned()), "{symbol}");
         }
+        assert!(without("[StructLayout(LayoutKind.Auto)] struct S { int X; int Y; }", "S#X").is_ok());
+        assert!(without("[StructLayout(LayoutKind.Sequential)] struct S { static int X; int Y; }", "S#X").is_ok());
         assert_eq!(remove_declaration("class A { int X; }", "A#Z", &BTreeSet::new()), Ok(None));
         let half = "class A {\n#if X\n    int X;\n#else\n    int Y; int Z {\n#endif\n    get; }\n}\n";
         assert!(without(half, "A#Z").is_err());
