@@ -135,9 +135,18 @@ pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     let mut changes = compare_texts(then, now);
     let own = now.iter().filter(|slot| slot.kind == SlotKind::Structure);
     let types: BTreeSet<&str> = own.map(|slot| slot.key.as_str()).collect();
-    for key in types.iter().filter(|key| types.len() > 1 && !changes.new_types.contains(**key)) {
-        let [then, now] = [then, now].map(|slots| declarations_of_others(slots, &BTreeSet::from([*key])));
-        changes.by_type.insert((*key).to_owned(), compare_texts(&then, &now));
+    if types.len() > 1 {
+        let differs: BTreeSet<(SlotKind, &str)> = changes.diffs.iter().map(|diff| (diff.kind, diff.key.as_str())).collect();
+        let known = types.into_iter().filter(|key| !changes.new_types.contains(*key));
+        let by_type = known.map(|key| {
+            let is_seen = |slot: &&Slot| slot.key == key || differs.contains(&(slot.kind, &slot.key));
+            let [then, now] = [then, now].map(|slots| {
+                let seen: Vec<Slot> = slots.iter().filter(is_seen).cloned().collect();
+                declarations_of_others(&seen, &BTreeSet::from([key]))
+            });
+            (key.to_owned(), compare_texts(&then, &now))
+        });
+        changes.by_type = by_type.collect();
     }
     changes
 }
