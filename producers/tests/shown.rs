@@ -270,6 +270,29 @@ fn of_some_files_only_declarations_are_shown() {
 }
 
 #[test]
+fn of_tests_only_declarations_are_shown() {
+    const CHECKS: &str =
+        "namespace N;\npublic class Checks { [InlineData(1)] [Theory] public void Adds(int x) { Body(x); } int Help() { return 1; } }\n";
+    const OF_CHECKS: &str = "//types/N.Checks:semantic";
+    let desk = |params: &str| Desk::new(params, &[("src/Checks.cs", CHECKS)]);
+    let brief = desk("");
+    let user = brief.build(OF_CHECKS).asked[0].user.clone();
+    assert!(
+        user.contains("[InlineData] [Theory] public void Adds(int x)\n// bodies of tests are left out\n"),
+        "{user}"
+    );
+    assert!(!user.contains("Body(x)") && user.contains("return 1;"), "{user}");
+    brief.put("src/Checks.cs", &edited(CHECKS, "(1)", "(2)").replace("Body", "Other"));
+    assert_eq!(types(&brief.build(OF_CHECKS)), [""; 0], "neither bodies nor data of tests");
+    let whole = desk("params.test_bodies = true");
+    let user = whole.build(OF_CHECKS).asked[0].user.clone();
+    assert!(
+        user.contains("[InlineData(1)] [Theory] public void Adds(int x) {\nBody(x);"),
+        "{user}"
+    );
+}
+
+#[test]
 fn a_member_is_a_rule_away() {
     let desk = store("");
     let label = "//types/N.Store#Get(string):semantic";
