@@ -153,7 +153,7 @@ fn edit_under_defines(text: &str, request: &SymbolEdit, defines: &BTreeSet<Strin
     check_kept_declarations(&all, replaced, &list_declarations(&made, &after), &place)?;
     let what = match request.at {
         Where::Replace => match kept {
-            Some(kept) => format!("replaced {} but {kept}", found.is.name),
+            Some(kept) => format!("replaced {}, except {kept}", found.is.name),
             None => format!("replaced {}", found.is.name),
         },
         Where::Before => format!("put the text before {}", found.is.name),
