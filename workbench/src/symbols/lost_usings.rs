@@ -56,7 +56,7 @@ fn is_in_folder(folder: &str, path: &str) -> bool {
 }
 
 /// Returns the targets of the using directives of a file, without aliases.
-fn targets(syntax: &Syntax) -> impl Iterator<Item = &str> {
+fn targets_of_usings(syntax: &Syntax) -> impl Iterator<Item = &str> {
     let plain = syntax.usings.iter().filter(|one| one.alias.is_none());
     plain.map(|one| one.target.trim_start_matches("global::"))
 }
@@ -70,8 +70,8 @@ impl RemovedUsings {
         let mut found = BTreeMap::new();
         for file in files {
             let [before, after] = [&file.before, &file.after].map(|text| parse_code(text, &BTreeSet::new()));
-            let was: BTreeSet<&str> = targets(&before).collect();
-            let own: BTreeSet<&str> = targets(&after).collect();
+            let was: BTreeSet<&str> = targets_of_usings(&before).collect();
+            let own: BTreeSet<&str> = targets_of_usings(&after).collect();
             // A package whose using directive is new may declare the names.
             if with_packages.contains(&file.path) && !own.is_subset(&was) {
                 continue;
@@ -142,7 +142,7 @@ pub(super) fn missing_usings(
         }
         let syntax = parse_code(&file.after, &BTreeSet::new());
         let all = globals.of_file(&file.path).map(|target| target.trim_start_matches("global::"));
-        let opened: BTreeSet<&str> = targets(&syntax).chain(all).chain(removed.of_file(&file.path)).collect();
+        let opened: BTreeSet<&str> = targets_of_usings(&syntax).chain(all).chain(removed.of_file(&file.path)).collect();
         let is_around = |space: &str| syntax.types.iter().any(|decl| is_within(&decl.namespace, space));
         for name in named.iter().filter(|name| dotnet::get(name).is_some()) {
             let Some((space, _)) = name.rsplit_once('.') else { continue };

@@ -85,13 +85,13 @@ impl<'i> Document<'i> {
             cut: Cut::default(),
             texts,
         };
-        document.fit();
+        document.fit_to_budget();
         document.make_room();
         Ok(document)
     }
 
     /// Drops what exceeds the budget, the least important first, and fills the rest.
-    fn fit(&mut self) {
+    fn fit_to_budget(&mut self) {
         self.remains = remains(&self.selection, &self.texts);
         let (count, has_summaries) = (self.selection.least.len(), !self.selection.semantic.is_empty());
         self.cut = choose_cut(count, has_summaries, self.selection.budget, |cut| self.size_with_cut(cut));
@@ -109,7 +109,7 @@ impl<'i> Document<'i> {
                 return;
             };
             self.selection.least[shortest..].rotate_left(1);
-            self.fit();
+            self.fit_to_budget();
         }
         while self.cut.types > 0 {
             let (least, cut) = (self.selection.least.clone(), self.cut);
@@ -119,7 +119,7 @@ impl<'i> Document<'i> {
                 return;
             };
             self.selection.least[..=longest].rotate_right(1);
-            self.fit();
+            self.fit_to_budget();
             if self.remains[self.cut.types].matched < (2 * matched).max(1) {
                 (self.selection.least, self.cut) = (least, cut);
                 self.remains = remains(&self.selection, &self.texts);
