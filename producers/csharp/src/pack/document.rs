@@ -98,7 +98,7 @@ impl<'i> Document<'i> {
         self.fill_room();
     }
 
-    /// Prevents that a long outline takes the room of many: if nothing fits, tries the shortest matched outline first; drops the longest outline
+    /// Prevents a long outline from taking the room of many: if nothing fits, tries the shortest matched outline first; drops the longest outline
     /// before all others while that at least doubles the number of matched types.
     fn make_room(&mut self) {
         let count = self.selection.least.len();
