@@ -9,7 +9,7 @@ use crate::seams::world::{
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// Contents in place of files, by path below the workspace; `None`: the file does not exist.
 pub type Documents = BTreeMap<String, Option<Arc<[u8]>>>;
@@ -53,6 +53,7 @@ impl World for Overlaid {
             documents: self.documents.clone(),
             links: self.links.clone(),
             over: BTreeMap::new(),
+            count: OnceLock::new(),
         })
     }
 
@@ -85,12 +86,15 @@ struct OverlaidSources {
     documents: Arc<Documents>,
     links: Arc<RwLock<BTreeMap<String, String>>>,
     over: BTreeMap<String, DocumentSource>,
+    /// Number of sources since the last refresh: every build asks for it.
+    count: OnceLock<usize>,
 }
 
 impl OverlaidSources {
     /// Applies the documents to a refresh of the world below.
     fn cover(&mut self, sets: &[SetDef], mut refresh: Refresh) -> Result<Refresh, WorldError> {
         self.over = self.sources(sets)?;
+        self.count = OnceLock::new();
         let mut changes: BTreeMap<String, Change> = refresh.changes.drain(..).map(|change| (change.path.clone(), change)).collect();
         let mut changed_sets = 0_u64;
         for (path, over) in &self.over {
@@ -180,7 +184,7 @@ impl Sources for OverlaidSources {
     }
 
     fn count(&self) -> usize {
-        self.files().len()
+        *self.count.get_or_init(|| self.files().len())
     }
 
     fn digest(&self, path: &str) -> Option<Digest> {

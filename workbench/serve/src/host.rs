@@ -40,6 +40,7 @@ use std::time::{Duration, Instant};
 use workbench::context::source_cache::IndexWithSources;
 use workbench::live::budget::Room;
 use workbench::locks::Hold;
+use workbench::rename::ReferenceTexts;
 use workbench::symbols::word_index::{WordIndex, WordSource};
 
 /// Patience of a request that waits for its turn to build, before it fails as busy.
@@ -133,6 +134,7 @@ pub struct Host {
     names: Mutex<Option<(WorkspaceNames, Option<Moment>)>>,
     index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
     words: Mutex<HashMap<WordSource, KnownWords>>,
+    references: ReferenceTexts,
     /// Last graph that a request loaded.
     graphs: GraphMemory,
     meter: Meter,
@@ -202,6 +204,7 @@ impl Host {
             names: Mutex::default(),
             index: Mutex::default(),
             words: Mutex::default(),
+            references: ReferenceTexts::default(),
             graphs: GraphMemory::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
@@ -578,5 +581,9 @@ impl Serving for HostAccess<'_> {
     fn keep_words(&self, source: WordSource, index: &Arc<WordIndex>, moment: Option<Moment>) {
         let mut words = self.host.words.lock().unwrap_or_else(PoisonError::into_inner);
         words.insert(source, (index.clone(), moment));
+    }
+
+    fn references(&self) -> ReferenceTexts {
+        self.host.references.clone()
     }
 }

@@ -27,13 +27,10 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
     } = planning;
     let outputs = &mut **outputs;
     let carriers = Carriers::from_family(symbols, family);
-    for file in &texts.read_naming(request.sources, &["cref", &family.old]) {
-        // Most files name the symbol in code alone: then they need not be lexed.
-        let is_named = |text: &&str| crefs::references(text).into_iter().any(|one| text[one].contains(&family.old));
-        let Some(text) = texts.text_of(file).filter(is_named) else {
+    for file in &request.references.files_with(texts.world, request.sources, &family.old) {
+        let Some(text) = texts.read_text(file).map(str::to_owned) else {
             continue;
         };
-        let text = text.to_owned();
         for reference in references(&text) {
             for at in offsets_of_name(&text, &reference, family) {
                 let line = u32::try_from(line_and_column(&text, at).0).unwrap_or(u32::MAX);

@@ -2,7 +2,7 @@
 
 use super::family::{Family, NAMED};
 use super::places::{ChangedPlaces, FileTexts};
-use super::{Obstacles, Planning, RenameRequest, Rewritten, SYNTAX_ERRORS, Spot, directives, unread_uses, with_files};
+use super::{Obstacles, Planning, RenameRequest, Rewritten, SYNTAX_ERRORS, SourceFile, Spot, directives, unread_uses, with_files};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::{remove_declaration, without_empty_namespace};
 use crate::edit::symbol::Refused;
@@ -311,7 +311,7 @@ fn remaining_uses<O: Outputs>(
 }
 
 /// Adds obstacles for the using directives of a namespace that would lose its last type.
-fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut FileTexts<'_>, way: &mut Obstacles) {
+fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[SourceFile], texts: &mut FileTexts<'_>, way: &mut Obstacles) {
     let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
     let mut outer = own;
     while !outer.is_empty() {
@@ -321,7 +321,7 @@ fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut
         if stays || dotnet::has_namespace(outer) {
             return;
         }
-        for file in sources.iter().filter(|file| file.ends_with(".cs")) {
+        for (file, _) in sources.iter().filter(|(file, _)| file.ends_with(".cs")) {
             let Some(text) = texts.read_text(file).filter(|text| text.contains(outer)) else {
                 continue;
             };

@@ -24,7 +24,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
     let candidate = found.candidate().expect("one").clone();
     let world = MemoryWorld::new();
     files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
-    let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let sources: Vec<SourceFile> = files.iter().map(|(path, _)| ((*path).to_owned(), None)).collect();
     let request = RenameRequest {
         candidate: &candidate,
         new: "",
@@ -33,6 +33,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
         gaps: &BTreeSet::new(),
         flawed: &BTreeSet::new(),
         sources: &sources,
+        references: &ReferenceTexts::default(),
     };
     let planned = delete(&mut sample, &symbols, &world, request).expect("outputs");
     planned.map_err(|way| way.0.into_iter().collect())

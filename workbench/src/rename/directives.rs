@@ -13,10 +13,8 @@ use std::collections::BTreeSet;
 
 /// Adds obstacles for files with syntax errors that contain the name: they may contain unknown uses.
 pub(super) fn refuse_flawed(request: RenameRequest<'_>, name: &str, texts: &mut FileTexts<'_>, way: &mut Obstacles) {
-    let flawed = request
-        .sources
-        .iter()
-        .filter(|file| file.ends_with(".cs") && request.flawed.contains(*file));
+    let sources = request.sources.iter().map(|(file, _)| file);
+    let flawed = sources.filter(|file| file.ends_with(".cs") && request.flawed.contains(*file));
     for file in flawed {
         if texts.read_text(file).is_some_and(|text| text.contains(name)) {
             way.refuse_syntax_errors(file);

@@ -20,7 +20,11 @@ fn selector(text: &str) -> Selector {
 /// Adds an obstacle for each changed place from which a name is inferred. A tuple counts only if its file also uses an unchanged member of that name.
 pub(super) fn check(change: &ChangedPlaces, old: &str, texts: &FileTexts<'_>, way: &mut Obstacles) {
     for file in change.files() {
-        let Some(text) = texts.text_of(file) else { continue };
+        // What follows the last name of an element, or a comment or directive in between. Other files need not be parsed.
+        let may_end_element = |text: &&str| change.is_followed_by(file, text, old, &[',', '}', ')', '/', '#']);
+        let Some(text) = texts.text_of(file).filter(may_end_element) else {
+            continue;
+        };
         let changed = |element: &Range<usize>| {
             let is_inferred = !text[..element.start].trim_end().ends_with(['=', ':']) && !text[element.end..].trim_start().starts_with('=');
             is_inferred && element.end.checked_sub(old.len()).is_some_and(|at| change.has(file, at))

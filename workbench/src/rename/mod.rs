@@ -13,6 +13,7 @@ pub(crate) mod lists;
 mod name_clashes;
 mod places;
 mod positional;
+mod reference_texts;
 mod signature;
 mod strings;
 mod verify;
@@ -28,6 +29,7 @@ use engine::seams::world::World;
 use family::Family;
 use places::{ChangedPlaces, FileTexts};
 use producers::csharp::generated::is_generated;
+pub use reference_texts::{ReferenceTexts, SourceFile};
 pub use signature::change_signature;
 use std::collections::{BTreeMap, BTreeSet};
 pub use verify::verify;
@@ -56,7 +58,9 @@ pub struct RenameRequest<'a> {
     /// Files that could not be read as a whole.
     pub flawed: &'a BTreeSet<String>,
     /// All sources.
-    pub sources: &'a [String],
+    pub sources: &'a [SourceFile],
+    /// References in the documentation of files.
+    pub references: &'a ReferenceTexts,
 }
 
 impl RenameRequest<'_> {

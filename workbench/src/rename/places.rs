@@ -1,7 +1,7 @@
 //! Places of a name in declarations and uses, and the texts with the new name.
 
 use super::family::Family;
-use super::{Obstacles, Planning, Rewritten, Spot};
+use super::{Obstacles, Planning, Rewritten, SourceFile, Spot};
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::split;
 use crate::symbols::locations::all_declarations;
@@ -9,7 +9,7 @@ use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::overloads;
 use crate::symbols::resolve::{Options, resolve};
-use crate::symbols::usages::{Subject, UseDoubt, usages};
+use crate::symbols::usages::{Subject, Usages, UseDoubt, usages_of_all};
 use engine::seams::world::World;
 use engine::values::label::halves;
 use memchr::memmem::Finder;
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The texts of files, each read once.
 pub(super) struct FileTexts<'w> {
-    world: &'w dyn World,
+    pub(super) world: &'w dyn World,
     read: BTreeMap<String, Option<String>>,
 }
 
@@ -37,26 +37,25 @@ impl<'w> FileTexts<'w> {
         self.read.entry(file.to_owned()).or_insert_with(|| text_of(world, file)).as_deref()
     }
 
-    /// Reads the C# files of `sources` that contain all of some words; returns their paths in order.
-    pub(super) fn read_naming(&mut self, sources: &[String], words: &[&str]) -> Vec<String> {
+    /// Reads the C# files of `sources` that contain a word; returns their paths in order.
+    pub(super) fn read_naming(&mut self, sources: &[SourceFile], word: &str) -> Vec<String> {
         let (world, known) = (self.world, &self.read);
-        let finders: Vec<Finder<'_>> = words.iter().map(Finder::new).collect();
+        let finder = Finder::new(word);
         let read = |file: &String| {
             let text = match known.get(file) {
                 Some(text) => text.clone()?,
                 None => {
                     let bytes = world.read_at_most(file, LARGEST).ok()?;
-                    // Decode only files whose bytes contain all words: ASCII words have the same bytes in all encodings but UTF-16.
-                    let is_plain = words.iter().all(|word| word.is_ascii()) && !bytes.contains(&0);
-                    if is_plain && !finders.iter().all(|finder| finder.find(&bytes).is_some()) {
+                    // Decode only files whose bytes contain the word: an ASCII word has the same bytes in all encodings but UTF-16.
+                    if word.is_ascii() && !bytes.contains(&0) && finder.find(&bytes).is_none() {
                         return None;
                     }
                     decode(&bytes).ok()?.0
                 }
             };
-            words.iter().all(|word| text.contains(word)).then(|| (file.clone(), text))
+            text.contains(word).then(|| (file.clone(), text))
         };
-        let of_language = sources.par_iter().filter(|file| file.ends_with(".cs"));
+        let of_language = sources.par_iter().map(|(file, _)| file).filter(|file| file.ends_with(".cs"));
         let naming: Vec<(String, String)> = of_language.filter_map(read).collect();
         let files: Vec<String> = naming.iter().map(|(file, _)| file.clone()).collect();
         self.read.extend(naming.into_iter().map(|(file, text)| (file, Some(text))));
@@ -107,6 +106,12 @@ const ATTRIBUTE: &str = "Attribute";
 impl ChangedPlaces {
     pub(super) fn add_place(&mut self, file: &str, at: usize, is_short: bool) {
         self.at.entry(file.to_owned()).or_default().insert(at, is_short);
+    }
+
+    /// Whether one of `signs` follows the changed name `old` at some place of a file.
+    pub(super) fn is_followed_by(&self, file: &str, text: &str, old: &str, signs: &[char]) -> bool {
+        let mut places = self.at.get(file).into_iter().flat_map(BTreeMap::keys);
+        places.any(|at| text.get(at + old.len()..).is_some_and(|rest| rest.trim_start().starts_with(signs)))
     }
 
     pub(super) fn has(&self, file: &str, at: usize) -> bool {
@@ -241,13 +246,17 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<BT
     let outputs = &mut **outputs;
     let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, UseDoubt>) = Default::default();
     let mut outside = BTreeSet::new();
+    let mut subjects: Vec<Subject> = Vec::new();
     for path in &family.paths {
-        let found = resolve(symbols, outputs, path, &Options::default())?;
-        let Ok(subject) = Subject::from_resolution(&found) else {
-            way.add_obstacle(format!("cortex cannot distinguish the uses of {path} from those of another symbol"));
-            continue;
-        };
-        let found = usages(outputs, symbols, &subject, request.gaps)?.in_code();
+        match Subject::from_resolution(&resolve(symbols, outputs, path, &Options::default())?) {
+            Ok(subject) => subjects.push(subject),
+            Err(_) => way.add_obstacle(format!("cortex cannot distinguish the uses of {path} from those of another symbol")),
+        }
+    }
+    for found in usages_of_all(outputs, symbols, &subjects, request.gaps)?
+        .into_iter()
+        .map(Usages::in_code)
+    {
         found
             .unread
             .iter()

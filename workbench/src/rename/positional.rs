@@ -56,7 +56,11 @@ fn renames_parameter<O: Outputs>(planning: &Planning<'_, O>) -> bool {
     let mut parameters: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     planning.change.places().any(|(file, at)| {
         let of_file = parameters.entry(file).or_insert_with(|| {
-            let text = planning.texts.text_of(file).filter(|text| text.contains("record"));
+            // What follows the name of a parameter, or a comment or directive in between.
+            let signs = [',', ')', '=', '/', '#'];
+            let may_declare =
+                |text: &&str| text.contains("record") && planning.change.is_followed_by(file, text, &planning.family.old, &signs);
+            let text = planning.texts.text_of(file).filter(may_declare);
             let found = text.map(|text| PARAMETERS.select(text).unwrap_or_default());
             found.unwrap_or_default().into_iter().map(|name| name.start).collect()
         });

@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(super) fn change_in_strings<O: Outputs>(planning: &mut Planning<'_, O>) {
     let (texts, change) = (&mut planning.texts, &mut planning.change);
     let name = planning.family.old.as_str();
-    for file in texts.read_naming(planning.request.sources, &[name]) {
+    for file in texts.read_naming(planning.request.sources, name) {
         let text = texts.text_of(&file).unwrap_or_default();
         let literals = lex(text).tokens.into_iter().filter(|token| token.kind == Kind::Text);
         let pieces = literals.flat_map(|token| pieces_of_text(text, token));

@@ -46,7 +46,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
     let candidate = found.candidate().expect("one").clone();
     let world = MemoryWorld::new();
     files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
-    let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let sources: Vec<SourceFile> = files.iter().map(|(path, _)| ((*path).to_owned(), None)).collect();
     let request = RenameRequest {
         candidate: &candidate,
         new,
@@ -55,6 +55,7 @@ fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possibl
         gaps: &BTreeSet::new(),
         flawed: &BTreeSet::new(),
         sources: &sources,
+        references: &ReferenceTexts::default(),
     };
     let answer = |way: Obstacles| way.0.into_iter().collect::<Vec<_>>();
     let plan = plan(&mut sample, &symbols, &world, request).expect("outputs").map_err(answer)?;
@@ -247,7 +248,7 @@ fn obstacles_of_a_rename_are_named() {
 fn a_taken_name_is_refused_before_uses_are_searched() {
     let mut sample = Sample::from_files(&files());
     let symbols = sample.names();
-    let sources: Vec<String> = Vec::new();
+    let sources: Vec<SourceFile> = Vec::new();
     let mut asked_for = |symbol: &str, new: &str| {
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
         let candidate = found.candidate().expect("one").clone();
@@ -259,6 +260,7 @@ fn a_taken_name_is_refused_before_uses_are_searched() {
             gaps: &BTreeSet::new(),
             flawed: &BTreeSet::new(),
             sources: &sources,
+            references: &ReferenceTexts::default(),
         };
         sample.asked.clear();
         let planned = plan(&mut sample, &symbols, &MemoryWorld::new(), request).expect("outputs");
@@ -428,7 +430,8 @@ fn strings_change_on_request() {
         in_strings: true,
         gaps: &BTreeSet::new(),
         flawed: &BTreeSet::new(),
-        sources: &["a.cs".to_owned()],
+        sources: &[("a.cs".to_owned(), None)],
+        references: &ReferenceTexts::default(),
     };
     let plan = plan(&mut sample, &symbols, &world, request)
         .expect("outputs")
@@ -452,7 +455,8 @@ fn a_file_with_syntax_errors_is_one_obstacle() {
         in_strings: false,
         gaps: &BTreeSet::new(),
         flawed: &BTreeSet::from(["a.cs".to_owned()]),
-        sources: &["a.cs".to_owned()],
+        sources: &[("a.cs".to_owned(), None)],
+        references: &ReferenceTexts::default(),
     };
     let way = plan(&mut sample, &symbols, &world, request)
         .expect("outputs")

@@ -4,7 +4,7 @@ use super::{Obstacles, Plan, Spot};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
-use crate::symbols::usages::{Subject, UseDoubt, usages};
+use crate::symbols::usages::{Subject, Usages, UseDoubt, usages_of_all};
 use engine::values::label::halves;
 use std::collections::BTreeSet;
 
@@ -22,16 +22,14 @@ pub fn verify<O: Outputs>(
     let mut uses: BTreeSet<Spot> = BTreeSet::new();
     let mut possible: Vec<(Spot, UseDoubt)> = Vec::new();
     let keys: BTreeSet<&str> = plan.renamed.values().filter_map(|path| Some(halves(path)?.0)).collect();
+    let mut subjects: Vec<Subject> = Vec::new();
     for path in plan.renamed.values() {
-        let found = resolve(symbols, outputs, path, &Options::default())?;
-        let subject = match Subject::from_resolution(&found) {
-            Ok(subject) if subject.path == *path => subject,
-            _ => {
-                way.add_obstacle(format!("after the rename no type or member would have the name {path} alone"));
-                continue;
-            }
-        };
-        let found = usages(outputs, symbols, &subject, gaps)?.in_code();
+        match Subject::from_resolution(&resolve(symbols, outputs, path, &Options::default())?) {
+            Ok(subject) if subject.path == *path => subjects.push(subject),
+            _ => way.add_obstacle(format!("after the rename no type or member would have the name {path} alone")),
+        }
+    }
+    for found in usages_of_all(outputs, symbols, &subjects, gaps)?.into_iter().map(Usages::in_code) {
         let spot = |place: &producers::csharp::usages::Place| (place.file.clone(), place.line, place.column);
         uses.extend(found.certain.iter().map(spot));
         possible.extend(found.possible.iter().map(|(place, why)| (spot(place), why.clone())));

@@ -9,6 +9,7 @@ use engine::values::case_folding::{fold, folded};
 use engine::values::digest::Digest;
 use engine::values::table::Table;
 use memchr::memmem::Finder;
+use producers::csharp::deps::declarations::TypeLine;
 use producers::csharp::deps::dotnet::MemberLine;
 use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::shape::Shape;
@@ -136,16 +137,19 @@ impl Symbols {
     /// Returns the keys of the types that name a type among their bases, in order.
     pub fn heirs(&self, key: &str) -> impl Iterator<Item = &str> {
         let all = self.heirs.get_or_init(|| {
-            let rows = TableRows::read(&self.declarations).expect("invariant: it was opened before");
-            let lookups = Lookups::new(&rows);
-            let world = World::new(&lookups);
+            let declarations = Table::open(&self.declarations).expect("invariant: it was opened before");
+            // Both tables are sorted by key.
+            let mut rows = declarations.rows().peekable();
             let mut heirs: FxHashMap<String, Vec<usize>> = FxHashMap::default();
             for (at, key) in self.keys().enumerate() {
-                let Some(line) = world.type_line(key) else { continue };
-                for base in line.bases.iter().filter_map(Shape::key) {
-                    let heirs = heirs.entry(base.to_owned()).or_default();
-                    if heirs.last() != Some(&at) {
-                        heirs.push(at);
+                while rows.next_if(|(other, _)| *other < key).is_some() {}
+                let row = rows.next_if(|(other, _)| *other == key).map_or(&[][..], |(_, row)| row);
+                for base in TypeLine::bases_in_row(std::str::from_utf8(row).unwrap_or_default()) {
+                    let Some(base) = base.key() else { continue };
+                    match heirs.get_mut(base) {
+                        Some(known) if known.last() == Some(&at) => {}
+                        Some(known) => known.push(at),
+                        None => _ = heirs.insert(base.to_owned(), vec![at]),
                     }
                 }
             }

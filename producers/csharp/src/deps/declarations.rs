@@ -150,7 +150,18 @@ pub struct TypeLine {
     pub projects: Vec<String>,
 }
 
+/// Reads the field of a row that lists bases.
+fn read_bases(field: Option<&str>) -> impl Iterator<Item = Shape> {
+    let bases = field.unwrap_or("").split(' ').filter(|base| !base.is_empty());
+    bases.map(|base| Shape::read(base, false))
+}
+
 impl TypeLine {
+    /// Reads only the bases of a row.
+    pub fn bases_in_row(row: &str) -> impl Iterator<Item = Shape> {
+        read_bases(row.split('\t').nth(3))
+    }
+
     /// Reads a row.
     pub fn from_row(row: &str) -> Self {
         let mut fields = row.split('\t');
@@ -158,8 +169,7 @@ impl TypeLine {
         let kind = letters.next().unwrap_or('c');
         let namespace = fields.next().unwrap_or("").into();
         let id = fields.next().unwrap_or("").into();
-        let bases = fields.next().unwrap_or("").split(' ').filter(|base| !base.is_empty());
-        let bases = bases.map(|base| Shape::read(base, false)).collect();
+        let bases = read_bases(fields.next()).collect();
         let last = fields.next();
         let invoke = last
             .filter(|_| kind == 'd')

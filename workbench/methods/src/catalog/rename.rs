@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workbench::edit::edit_counts::EditOutcome;
-use workbench::rename::{self, Plan, RenameRequest};
+use workbench::rename::{self, Plan, ReferenceTexts, RenameRequest, SourceFile};
 use workbench::symbols::meaning::Candidate;
 
 /// Rename a type or a member everywhere: declarations, overrides, implementations, uses, using directives and references in documentation.
@@ -173,7 +173,8 @@ pub(super) struct RenameSubject {
     pub world: Arc<dyn World>,
     gaps: BTreeSet<String>,
     flawed: BTreeSet<String>,
-    sources: Vec<String>,
+    sources: Vec<SourceFile>,
+    references: ReferenceTexts,
 }
 
 impl RenameSubject {
@@ -182,6 +183,7 @@ impl RenameSubject {
         let (candidate, _) = resolve_for_edit(desk, &names, symbol)?;
         let gaps = desk.health()?.gaps();
         let flawed = names.flaws.keys().cloned().collect();
+        let references = desk.references();
         let (workspace, session) = desk.open_to_build()?;
         Ok(Self {
             names,
@@ -189,7 +191,8 @@ impl RenameSubject {
             world: workspace.engine.world.clone(),
             gaps,
             flawed,
-            sources: session.sources.files().into_iter().map(|(path, _)| path).collect(),
+            sources: session.sources.files(),
+            references,
         })
     }
 
@@ -202,6 +205,7 @@ impl RenameSubject {
             gaps: &self.gaps,
             flawed: &self.flawed,
             sources: &self.sources,
+            references: &self.references,
         }
     }
 }

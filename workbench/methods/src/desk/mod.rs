@@ -48,6 +48,7 @@ use workbench::context::source_cache::IndexWithSources;
 use workbench::context::withheld_files::{WithheldFiles, never_send};
 use workbench::health::Health;
 use workbench::other_languages::names::OtherNames;
+use workbench::rename::ReferenceTexts;
 use workbench::symbols::answer_state::{Flaws, flaws};
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{ListedOutputs, Output, Outputs};
@@ -65,7 +66,7 @@ pub struct Desk<'c> {
     method: &'static str,
     asking: AskingArgs,
     host: Option<&'c dyn Serving>,
-    /// Host that lends its word indexes, also to a part of a request that runs outside of it.
+    /// Host that lends its word indexes and references, also to a part of a request that runs outside of it.
     indexes: Option<&'c dyn Serving>,
     /// Whether the request does not wait for another build of the checkout.
     reads: bool,
@@ -135,6 +136,8 @@ pub trait Serving {
     fn word_index(&self, source: WordSource) -> Option<(Arc<WordIndex>, Option<Moment>)>;
     /// Caches a word index, true as of `moment`.
     fn keep_words(&self, source: WordSource, index: &Arc<WordIndex>, moment: Option<Moment>);
+    /// Returns the cache of references in documentation.
+    fn references(&self) -> ReferenceTexts;
 }
 
 impl<'c> Desk<'c> {
@@ -336,6 +339,11 @@ impl<'c> Desk<'c> {
     /// Returns the health of the workspace's projects, as far as they were built.
     pub fn health(&mut self) -> Result<Health, Failed> {
         Ok(Health::from_session(self.open_to_build()?.1)?)
+    }
+
+    /// Returns the cache of references in documentation; an empty one outside of a service.
+    pub fn references(&self) -> ReferenceTexts {
+        self.indexes.map(Serving::references).unwrap_or_default()
     }
 
     /// Returns the host that caches facts about the workspace; `None` for an overlay, which is never cached.

@@ -1,7 +1,7 @@
 //! Other parameters in small workspaces: everything follows, or nothing changes.
 
 use super::*;
-use crate::rename::verify;
+use crate::rename::{ReferenceTexts, SourceFile, verify};
 use crate::symbols::samples::Sample;
 use engine::files::memory::MemoryWorld;
 
@@ -40,7 +40,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
     let candidate = found.candidate().expect("one").clone();
     let world = MemoryWorld::new();
     files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
-    let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let sources: Vec<SourceFile> = files.iter().map(|(path, _)| ((*path).to_owned(), None)).collect();
     let request = RenameRequest {
         candidate: &candidate,
         new: list,
@@ -49,6 +49,7 @@ fn changed_beside(users: &str, symbol: &str, list: &str, flawed: &BTreeSet<Strin
         gaps: &BTreeSet::new(),
         flawed,
         sources: &sources,
+        references: &ReferenceTexts::default(),
     };
     let answer = |way: Obstacles| way.0.into_iter().collect::<Vec<_>>();
     let plan = change_signature(&mut sample, &symbols, &world, request)
