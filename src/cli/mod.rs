@@ -23,6 +23,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use methods::catalog::guarded_pattern::GUARD;
 use methods::catalog::query_answer::Drawing;
+use methods::catalog::{FileForm, METHODS, MethodEntry};
 use methods::commands::{build, edit_output, regenerate, show, warm};
 use serve::watching;
 use std::ffi::OsString;
@@ -205,8 +206,16 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     let mut tips = paragraphs.iter().filter_map(|paragraph| paragraph.strip_prefix("tip: "));
     let tip = tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned);
     let form = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("Usage: "));
+    let is_of_text = |entry: &MethodEntry, form: &str| {
+        let words = form.split_once(' ').map_or("", |(_, words)| words);
+        entry.from_file.is_some_and(|(_, place)| place == FileForm::AsItIs) && words.starts_with(entry.name)
+    };
+    let advice = match form.is_some_and(|form| METHODS.iter().any(|entry| is_of_text(entry, form))) {
+        true => "give the text with --from FILE, or --from - for standard input",
+        false => "quote an argument of several words",
+    };
     let form = form.filter(|form| !form.ends_with("<COMMAND>")).map(|form| format!("write {form}"));
-    let quotes = unexpected.map(|_| "quote an argument of several words".to_owned());
+    let quotes = unexpected.map(|_| advice.to_owned());
     let form = form.into_iter().chain(quotes).collect::<Vec<_>>().join("; ");
     let suggestion = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(name)) => command_elsewhere(name).map(str::to_owned),

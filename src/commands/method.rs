@@ -97,7 +97,7 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
         (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
         _ => (entry.text)(&answer, context.out),
     };
-    let text = text.map_err(|error| Failed::bug(&error))?;
+    let text = spell_page_options(&text.map_err(|error| Failed::bug(&error))?);
     outcome_of_write(write!(out, "{text}"))?;
     context.say(&remarks);
     Ok(code)
@@ -144,6 +144,21 @@ fn spell_options(answer: &mut Value) {
             *text = with_options(text);
         }
     }
+}
+
+/// Spells the arguments in the notes of pages as options of the command line.
+fn spell_page_options(text: &str) -> String {
+    let spell = |line: &str| match line.split_once(" are shown: ") {
+        Some((page, more)) if page.starts_with("note: ") => {
+            let arguments = ["limit", "possible", "offset"].into_iter();
+            let more = arguments.fold(more.to_owned(), |more, name| {
+                more.replace(&format!("`{name}`"), &format!("--{name}"))
+            });
+            format!("{page} are shown: {more}")
+        }
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(spell).collect()
 }
 
 /// Replaces the names of arguments in a sentence. Code between backticks stays as it is.
@@ -242,6 +257,13 @@ mod tests {
         assert_eq!(tried(&changed, 3), (false, vec![true, true, false]));
         assert_eq!(tried(&changed, 1), (false, vec![false]));
         assert_eq!(tried(&[ErrorCode::E_PARAM], 3), (false, vec![true]));
+    }
+
+    #[test]
+    fn notes_of_pages_name_options() {
+        let text = "`limit` are shown: `limit`\nnote: 1 to 2 of 9 are shown: raise `limit` and `possible`, or continue with `offset` 2\n";
+        let told = "`limit` are shown: `limit`\nnote: 1 to 2 of 9 are shown: raise --limit and --possible, or continue with --offset 2\n";
+        assert_eq!(spell_page_options(text), told);
     }
 
     #[test]

@@ -156,6 +156,11 @@ fn a_search_answers_files_folders_and_declarations() {
         file.code == 0 && file.out.starts_with("MemoTree.Core.NodeId  ") && file.out.ends_with(note),
         "{file:?}"
     );
+    let unknown = bench.run(&["search", "NodeId.cs", "--kind", "clas"]);
+    assert!(
+        unknown.code == 2 && unknown.err.contains("no symbol is of this kind"),
+        "{unknown:?}"
+    );
     let folder = bench.run(&["search", "src/MemoTree.Core/"]).out;
     assert!(
         folder.contains("is a folder: `outline src/MemoTree.Core/` lists its contents"),

@@ -267,6 +267,7 @@ fn mistakes_in_flags_are_told_in_plain_words() {
     for (args, told) in [
         (&["search", "x", "--limit", "y"][..], "a whole number is expected"),
         (&["search", "pipeline", "provider"], "quote an argument of several words"),
+        (&["overlay", "put", "o", "a.cs", "class A { }"], "give the text with --from FILE"),
         (&["build", "--limit", "5"], "help: write cortex build [OPTIONS] [PATTERN]..."),
     ] {
         let ran = bench.run(args);

@@ -316,6 +316,20 @@ pub(super) struct ParsedQuery {
     pub(super) generated: bool,
 }
 
+/// Returns the kind of symbols that a word names.
+///
+/// # Errors
+/// When no symbol is of this kind.
+pub fn parse_kind(word: &str) -> Result<&'static str, SymbolError> {
+    let known = KINDS.into_iter().find(|known| same(known, word.trim()));
+    known.ok_or_else(|| {
+        let why =
+            Diagnostic::error(ErrorCode::InvalidFilter, "no symbol is of this kind").found(word.chars().take(120).collect::<String>());
+        let hint = format!("kinds are {}", KINDS.join(", "));
+        SymbolError::new(Trouble::Asked, why.hint(hint).candidates(nearest(word, KINDS.into_iter(), 3)))
+    })
+}
+
 impl ParsedQuery {
     pub(super) fn from_query(query: &Query<'_>) -> Result<Self, SymbolError> {
         let text = query.text.trim();
@@ -330,16 +344,7 @@ impl ParsedQuery {
                 why.hint("write a part of a name: NodeStore, nodest, NS, Core.NS"),
             ));
         }
-        let kind = query
-            .kind
-            .map(|kind| (kind, KINDS.into_iter().find(|known| same(known, kind.trim()))));
-        if let Some((kind, None)) = kind {
-            let near = nearest(kind, KINDS.into_iter(), 3);
-            let why =
-                Diagnostic::error(ErrorCode::InvalidFilter, "no symbol is of this kind").found(kind.chars().take(120).collect::<String>());
-            let hint = format!("kinds are {}", KINDS.join(", "));
-            return Err(SymbolError::new(Trouble::Asked, why.hint(hint).candidates(near)));
-        }
+        let kind = query.kind.map(parse_kind).transpose()?;
         let text: String = text.split(['<', '(']).next().unwrap_or(text).split_whitespace().collect();
         let (around, written) = match text.rfind(['.', '+', '#']) {
             Some(at) => (&text[..at], &text[at + 1..]),
@@ -359,7 +364,7 @@ impl ParsedQuery {
             humps: Humps::new(written),
             glob: is_wild(written).then(|| Glob::new(written)),
             written: written.to_owned(),
-            kind: kind.and_then(|(_, known)| known),
+            kind,
             namespace: query.namespace.map(folded),
             generated: query.generated,
         })

@@ -10,7 +10,7 @@ use engine::values::case_folding::same;
 use workbench::symbols::answer_state::AnswerState;
 use workbench::symbols::describe::locate_hits;
 use workbench::symbols::file_query::{NamedSources, types_of_files};
-use workbench::symbols::search::{MOST, Page};
+use workbench::symbols::search::{MOST, Page, parse_kind};
 
 impl Search {
     /// Answers a query that names files or folders; `None` for a query that may be a name.
@@ -18,13 +18,13 @@ impl Search {
         let Some((path, found)) = sources_of(desk, &self.query)? else {
             return Ok(None);
         };
+        let kind = self.kind.as_deref().map(parse_kind).transpose()?;
         let mut state = AnswerState::default().of_workspace(&names.flaws);
         let mut page = Page::default();
         if let NamedSources::Files(files) = &found {
             page.hits = types_of_files(&names.symbols, files)?;
-            if let Some(kind) = self.kind.as_deref().filter(|kind| !same(kind, "type")) {
-                page.hits.retain(|hit| same(&hit.kind, kind.trim()));
-            }
+            page.hits
+                .retain(|hit| kind.is_none_or(|kind| kind == "type" || same(&hit.kind, kind)));
             page.total = page.hits.len();
             page.hits.truncate(self.limit.min(MOST));
             locate_hits(desk, &mut page)?;
