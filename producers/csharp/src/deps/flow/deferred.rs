@@ -1,7 +1,7 @@
 //! Arguments that get their type from their parameter: lambdas, `new(…)`, collection expressions.
 
-use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::numbers::numeric;
+use super::overload_resolution::{Bindings, Chosen, NOT_CALLABLE};
 use super::parameters::takes;
 use super::{CONSTRUCTOR, Flow, UsesFound};
 use crate::code::ast::{Argument, Expression, Link, Literal, Parameter, Statement, TypeRef};

@@ -1,6 +1,6 @@
 //! Calls that may pass a message to its handlers: `mediator.Send(command)`, where a package declares the mediator.
 
-use super::overload::known_type;
+use super::candidate_rules::known_type;
 use super::{Call, Flow, Use, UseKind};
 use crate::code::ast::{Argument, Name};
 use crate::deps::shape::Shape;

@@ -1,7 +1,7 @@
 //! Extension members of a call: those in scope, and what they return for a receiver of an undeclared type.
 
 use super::Flow;
-use super::call::{Chosen, NOT_CALLABLE, SPANS};
+use super::overload_resolution::{Chosen, NOT_CALLABLE, SPANS};
 use super::parameters::takes;
 use crate::code::ast::{Argument, Name};
 use crate::deps::dotnet;

@@ -1,6 +1,6 @@
 //! Method groups: names of methods that are not called but convert to a delegate.
 
-use super::call::Bindings;
+use super::overload_resolution::Bindings;
 use super::{Flow, Local};
 use crate::code::ast::{Expression, Link, LocalFunction, Name};
 use crate::deps::resolve::predefined;

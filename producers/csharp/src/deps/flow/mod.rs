@@ -4,9 +4,9 @@
 //! only possible, not certain. Each body is bound once; a lambda is bound when its target is known.
 
 mod attributes;
-mod better;
+mod better_overload;
 mod bounds;
-mod call;
+mod candidate_rules;
 mod compound_expressions;
 mod conversions;
 mod deconstruction;
@@ -18,7 +18,7 @@ mod locals;
 mod numbers;
 mod object_creation;
 mod operators;
-mod overload;
+mod overload_resolution;
 mod parameters;
 mod pattern;
 mod query;

@@ -1,6 +1,6 @@
 //! Creation of objects, with their initializers, and of arrays.
 
-use super::call::NOT_CALLABLE;
+use super::overload_resolution::NOT_CALLABLE;
 use super::parameters::takes;
 use super::rivals::Given;
 use super::{CONSTRUCTOR, Flow, NOWHERE, UseKind};

@@ -5,8 +5,8 @@
 //! applicable if the lambda's body then names a member that does not exist. Uses on which the remaining overloads disagree are possible, not
 //! certain.
 
-use super::call::{Bindings, Chosen, NOT_CALLABLE};
 use super::deferred::{is_deferred, known_or_self};
+use super::overload_resolution::{Bindings, Chosen, NOT_CALLABLE};
 use super::{Flow, NO_MEMBER, NOTHING, UNKNOWN, Use, UsesFound};
 use crate::code::ast::{Argument, Expression};
 use crate::deps::shape::Shape;

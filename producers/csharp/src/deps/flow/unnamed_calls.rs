@@ -1,7 +1,7 @@
 //! Members that language constructs use without naming them: operators, and the members that loops, `await`, initializers, deconstruction and
 //! queries call.
 
-use super::overload::known_type;
+use super::candidate_rules::known_type;
 use super::parameters::takes;
 use super::{Call, Flow};
 use crate::code::ast::Expression;

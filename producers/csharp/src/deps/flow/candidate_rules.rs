@@ -1,6 +1,6 @@
 //! Rules that exclude or prefer candidates of a call, and the facts about a call for readers that know all overloads of a name.
 
-use super::call::{Chosen, NOT_CALLABLE};
+use super::overload_resolution::{Chosen, NOT_CALLABLE};
 use super::{Call, Flow, TARGET_TYPED_NEW};
 use crate::code::ast::{Argument, Expression, Name, Passing};
 use crate::code::integer_range::IntegerRange;

@@ -1,9 +1,9 @@
 //! Calls: selects the overload, infers its type arguments, and gives lambdas their types.
 
+use super::candidate_rules::placed;
 use super::deferred::is_deferred;
 use super::extensions::{is_undeclared, result_like, returns_vary};
 use super::numbers::numeric;
-use super::overload::placed;
 use super::parameters::takes;
 use super::rivals::Given;
 use super::{Flow, Local};

@@ -1,8 +1,8 @@
 //! The better one of two overloads for the arguments of a call (C# specification, Better function member).
 
 use super::Flow;
-use super::call::{Chosen, NOT_CALLABLE};
 use super::numbers::{is_narrowing, is_signed_over, numeric};
+use super::overload_resolution::{Chosen, NOT_CALLABLE};
 use crate::code::ast::{Argument, Passing};
 use crate::code::integer_range::IntegerRange;
 use crate::deps::shape::Shape;
