@@ -4,11 +4,11 @@
 //! the best member) and the value of their type: 0.6 for its score, 0.2 for nearness to the others, 0.1 if it can be shown whole, 0.1 for how often
 //! it was used (seed 003, budget).
 
-use super::choose::Chosen;
-use super::compose::ComposedText;
+use super::compose_within_budget::ComposedText;
 use super::forms::Form;
 use super::index::Index;
 use super::members::MemberText;
+use super::type_ranking::Chosen;
 use super::words::for_each_word;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -139,11 +139,11 @@ fn bm25(rarity: &FxHashMap<&str, f32>, member: &MemberText) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choose::samples::chosen;
-    use super::super::compose::{Composed, Material, compose};
+    use super::super::compose_within_budget::{Composed, Material, compose};
     use super::super::forms::TypeTexts;
     use super::super::index::samples::{document, index_of};
-    use super::super::relevance::Factors;
+    use super::super::relevance_factors::Factors;
+    use super::super::type_ranking::samples::chosen;
     use super::super::words::distinct;
     use super::*;
 

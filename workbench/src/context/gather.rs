@@ -2,12 +2,12 @@
 //! members, and of the first other types with their members.
 
 use super::answering_members::{LOOKED_AT, rate};
-use super::choose::Chosen;
 use super::document::Document;
 use super::forms::TypeTexts;
 use super::members::{MemberText, mentioned_members};
 use super::mentioned::Mention;
 use super::source_cache::{Code, IndexWithSources};
+use super::type_ranking::Chosen;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, file_label, read_one, type_label};
 use crate::symbols::source::sources_with_members;

@@ -1,10 +1,10 @@
 //! Figures about a context, computed from its contents.
 
-use super::choose::Chosen;
-use super::compose::Composed;
+use super::compose_within_budget::Composed;
 use super::forms::TypeTexts;
 use super::index::Index;
-use super::relevance::{Log, figure};
+use super::relevance_factors::{Log, figure};
+use super::type_ranking::Chosen;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -74,11 +74,11 @@ fn share(part: f32, whole: f32, of_nothing: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choose::{Question, choose};
-    use super::super::compose::{Material, compose};
+    use super::super::compose_within_budget::{Material, compose};
     use super::super::index::samples::{document, index_of};
-    use super::super::relevance::WEIGHTS;
+    use super::super::relevance_factors::WEIGHTS;
     use super::super::rounds::Inheritance;
+    use super::super::type_ranking::{Question, choose};
     use super::super::withheld_files::Secrets;
     use super::*;
 

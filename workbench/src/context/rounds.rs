@@ -1,6 +1,6 @@
 //! The rounds of a conversation: query, named files and types, shown types. Pure; [`super::stored_conversations`] stores conversations.
 
-use super::relevance::figure;
+use super::relevance_factors::figure;
 use super::words::distinct;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

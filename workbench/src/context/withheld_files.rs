@@ -84,11 +84,11 @@ impl Secrets {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choose::{Question, choose};
     use super::super::index::samples::{document, index_of};
     use super::super::mentioned::mentions;
-    use super::super::relevance::{Log, WEIGHTS};
+    use super::super::relevance_factors::{Log, WEIGHTS};
     use super::super::rounds::Inheritance;
+    use super::super::type_ranking::{Question, choose};
     use super::super::words::distinct;
     use super::*;
 

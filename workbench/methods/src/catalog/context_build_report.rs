@@ -4,12 +4,12 @@ use crate::desk::workspace_names::WorkspaceNames;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::context::attached::{Attached, Fitted};
-use workbench::context::choose::{Choice, Chosen, Passed, Question};
-use workbench::context::compose::{Composed, Placed};
+use workbench::context::compose_within_budget::{Composed, Placed};
 use workbench::context::forms::{Form, TypeTexts};
 use workbench::context::package::Grade;
-use workbench::context::relevance::{Factors, figure};
+use workbench::context::relevance_factors::{Factors, figure};
 use workbench::context::rounds::Inherited;
+use workbench::context::type_ranking::{Choice, Chosen, Passed, Question};
 use workbench::symbols::answer_state::AnswerState;
 
 /// Limit of omitted types that an answer lists.

@@ -1,4 +1,4 @@
-//! Chooses and orders the types that answer a query: those that it names, then repeatedly the one that fits best together with the types
+//! Ranks and chooses the types that answer a query: those that it names, then repeatedly the one that fits best together with the types
 //! chosen so far.
 //!
 //! A type whose name the query says in words fits better, and one of tests less well if the query does not ask for tests. Among types that fit
@@ -8,7 +8,7 @@
 use super::index::{Edge, Index};
 use super::mentioned::Mention;
 use super::package::{Grade, Package};
-use super::relevance::{Factors, Log};
+use super::relevance_factors::{Factors, Log};
 use super::rounds::{Inheritance, Inherited};
 use super::withheld_files::Secrets;
 use super::words::for_each_word;
@@ -336,7 +336,7 @@ pub mod samples {
 mod tests {
     use super::super::index::samples::{document, index_of};
     use super::super::mentioned::mentions;
-    use super::super::relevance::WEIGHTS;
+    use super::super::relevance_factors::WEIGHTS;
     use super::super::words::distinct;
     use super::*;
     use proptest::prelude::*;

@@ -6,9 +6,9 @@
 //! types that fit in no form are left out and named.
 
 use super::attached::{Attached, Fitted};
-use super::choose::Chosen;
 use super::forms::{Form, TypeTexts, section};
 use super::members::MemberText;
+use super::type_ranking::Chosen;
 use std::collections::BTreeSet;
 
 /// Tokens reserved for the lines that name what is not shown, at most this fraction of the budget.
@@ -322,7 +322,7 @@ fn rest<'r>(mut keys: impl Iterator<Item = &'r str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::choose::samples::chosen;
+    use super::super::type_ranking::samples::chosen;
     use super::*;
     use proptest::prelude::*;
 
