@@ -5,13 +5,13 @@
 //! test of a class reaches all of them. The walk looks one step past its depth, to report how much lies beyond.
 
 use super::call_graph::{path_of, subjects_of};
-use super::framework_uses::label_wired;
 use super::hierarchy::{Relation, implementations};
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::overloads::read_ahead;
 use super::source::{Enclosing, enclosing};
 use super::usages::{UseDoubt, usages_of_all};
+use super::wired_uses::label_wired;
 use crate::changed_lines::ChangedLines;
 use engine::values::label::halves;
 use producers::csharp::attributes::{attribute_name, is_of_test};

@@ -12,10 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::other_languages::usages::usages as other_usages;
 use workbench::symbols::answer_state::{AnswerState, Empty};
-use workbench::symbols::framework_uses::label_wired;
 use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::usages::{Subject, Usages, UseDoubt, usages};
+use workbench::symbols::wired_uses::label_wired;
 use workbench::unread_files;
 
 /// List the places that use a type or a member.

@@ -1,12 +1,12 @@
 //! Uses by a framework: a container creates a registered type and passes it where an interface is requested; a mediator calls the handler of a
 //! message. They are found by registrations and by the bases of handlers, and are never certain.
 
+use super::container_registrations::{Registration, registrations};
 use super::dispatches::{Dispatch, dispatches};
 use super::index::{Symbols, simple_name};
 use super::meaning::Candidate;
 use super::outputs::{Outputs, SymbolError, file_label, type_label};
 use super::overloads::parameter_types;
-use super::registrations::{Registration, registrations};
 use super::unimplemented::name_and_arguments;
 use super::usages::{Subject, Usages, UseDoubt, usages_of_all};
 use engine::values::label::halves;
