@@ -34,6 +34,7 @@ mod signature;
 #[cfg(test)]
 mod tests;
 mod uploads;
+mod verified_blobs;
 mod volume;
 
 pub use agreed_capabilities::AgreedCapabilities;
