@@ -112,18 +112,17 @@ impl Constant {
     }
 }
 
-/// Returns the value of the initializer of a constant (`= A + 1`), as far as literals and the constants that `named` knows make it up.
-pub fn constant_value(initializer: &str, named: &mut dyn FnMut(&str) -> Option<Constant>) -> Option<Constant> {
-    let cursor = Cursor::new(initializer, None, 0);
-    let end = cursor.end - usize::from(cursor.end.checked_sub(1).is_some_and(|last| cursor.text_at(last) == ";"));
+/// Returns the value of a constant expression, as far as literals and the constants that `named` knows make it up.
+pub fn constant_value(text: &str, named: &mut dyn FnMut(&str) -> Option<Constant>) -> Option<Constant> {
+    let cursor = Cursor::new(text, None, 0);
     let mut evaluation = Evaluation {
         cursor: &cursor,
-        at: 1,
-        end,
+        at: 0,
+        end: cursor.end,
         named,
     };
     let value = evaluation.value(0, DEEPEST);
-    value.filter(|_| cursor.is("=") && evaluation.at == end)
+    value.filter(|_| evaluation.at == cursor.end)
 }
 
 impl Cursor<'_> {
@@ -310,18 +309,18 @@ mod tests {
             _ => None,
         };
         for (text, value) in [
-            ("= A + 1", Some(Constant::Int(128))),
-            ("= A;", Some(Constant::Int(127))),
-            ("= -A << 1", Some(Constant::Int(-254))),
-            ("= A + B.C", Some(Constant::Long(126))),
-            ("= ~B.C", Some(Constant::Long(0))),
-            ("= (int)B.C", Some(Constant::Int(-1))),
-            ("= (A)", Some(Constant::Int(127))),
-            ("= 1L << 40", Some(Constant::Long(1 << 40))),
-            ("= D", None),
-            ("= A()", None),
-            ("= A == 1", None),
-            ("= A ? 1 : 2", None),
+            ("A + 1", Some(Constant::Int(128))),
+            ("A", Some(Constant::Int(127))),
+            ("-A << 1", Some(Constant::Int(-254))),
+            ("A + B.C", Some(Constant::Long(126))),
+            ("~B.C", Some(Constant::Long(0))),
+            ("(int)B.C", Some(Constant::Int(-1))),
+            ("(A)", Some(Constant::Int(127))),
+            ("1L << 40", Some(Constant::Long(1 << 40))),
+            ("D", None),
+            ("A()", None),
+            ("A == 1", None),
+            ("A ? 1 : 2", None),
             ("", None),
         ] {
             assert_eq!(constant_value(text, &mut named), value, "{text}");
