@@ -299,15 +299,14 @@ impl<'a> Resolver<'a> {
         meaning
     }
 
-    /// Whether a namespace hides a type that a using directive opens. It does if an enclosing namespace contains a namespace of that name,
-    /// and no namespace further in contains the directive.
+    /// Whether a namespace hides a type. It does if an enclosing namespace contains a namespace of that name, and no namespace as far in declares the
+    /// type or contains the directive that opens it.
     fn is_hidden_by_namespace(&self, entry: &Entry, segments: &[Name]) -> bool {
         let around = &self.around;
         let Some(head) = segments.first().filter(|head| head.args.is_empty() && head.word.text != "global") else {
             return false;
         };
-        let is_opened = entry.encloser.is_none() && segments.len() == 1 && !levels(around.namespace).any(|level| level == entry.namespace);
-        if !is_opened {
+        if entry.encloser.is_some() || segments.len() > 1 {
             return false;
         }
         let opens = |target: &str| {
@@ -315,7 +314,7 @@ impl<'a> Resolver<'a> {
             entry.namespace == target || entry.namespace.ends_with(&format!(".{target}"))
         };
         let mut levels_before: Vec<&str> = Vec::new();
-        for level in levels(around.namespace) {
+        for level in levels(around.namespace).take_while(|level| *level != entry.namespace) {
             levels_before.push(level);
             let is_here =
                 |using: &&MentionUsing| using.level == level && (using.alias.as_deref() == Some(&head.word.text) || opens(&using.target));

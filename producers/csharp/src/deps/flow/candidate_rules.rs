@@ -1,8 +1,9 @@
 //! Rules that exclude or prefer candidates of a call, and the facts about a call for readers that know all overloads of a name.
 
+use super::extensions::is_undeclared;
 use super::overload_resolution::{Chosen, NOT_CALLABLE};
 use super::{Call, Flow, TARGET_TYPED_NEW};
-use crate::code::ast::{Argument, Expression, Name, Passing};
+use crate::code::ast::{Argument, Expression, Name, Passing, TypeRef};
 use crate::code::integer_range::IntegerRange;
 use crate::deps::modifiers::Modifiers;
 use crate::deps::resolve::predefined;
@@ -225,7 +226,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let given = if is_positional { given } else { Vec::new() };
         let mut found: Vec<Shape> = Vec::new();
         // A callable member of a derived type hides those of its bases.
-        let sure = receiver.is_none() && shapes.iter().all(|shape| shape.as_ref().is_some_and(Shape::is_known));
+        let sure = receiver.is_none() && are_known(args, shapes) && certainly_takes(picked, shapes);
         for other in all.iter().cloned() {
             let owner = other.owner.clone();
             // A member that overrides, implements or hides another is no overload of it.
@@ -233,7 +234,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
             let hidden = sure && self.hides(chosen, &other, &all);
             let of_all = owner.key() == Some("~System.Object");
-            if same || known || hidden || of_all || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
+            let is_farther = is_nearer(&own, &other.parameters(), chosen.line.arity, &given) && !self.hides(&other, chosen, &all);
+            if same || known || hidden || of_all || !other.is_method() || is_farther {
                 continue;
             }
             let may_mean =
@@ -248,6 +250,27 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         found
     }
+}
+
+/// Whether the types of all arguments are known. What `out` declares has the type of its parameter.
+pub(super) fn are_known(args: &[Argument], shapes: &[Option<Shape>]) -> bool {
+    let is_declared = |arg: &Argument| match &arg.value {
+        Expression::Declaration(TypeRef::Var(_), _) => true,
+        Expression::Name(name) => arg.passing == Passing::Out && name.word.text == "_",
+        _ => false,
+    };
+    let mut pairs = args.iter().zip(shapes);
+    pairs.all(|(arg, shape)| shape.as_ref().is_some_and(Shape::is_known) || is_declared(arg))
+}
+
+/// Whether the arguments that fit a candidate certainly do so: between a type that nothing declares and another one, a conversion is only possible.
+pub(super) fn certainly_takes(chosen: &Chosen<'_>, shapes: &[Option<Shape>]) -> bool {
+    let is_certain = |given: &Shape, parameter: &Shape| {
+        let is_same = given.key() == parameter.key() || parameter.key() == Some("~System.Object");
+        is_same || given.key().is_none() || !is_undeclared(given) && !is_undeclared(parameter)
+    };
+    let mut pairs = shapes.iter().zip(chosen.parameter_types());
+    pairs.all(|(given, parameter)| given.as_ref().is_none_or(|given| is_certain(given, &parameter)))
 }
 
 /// Whether the arguments have exactly the types of one candidate's parameters, and not those of another's.

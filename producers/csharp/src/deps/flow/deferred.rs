@@ -97,11 +97,11 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Among the candidates with the score of the chosen one, returns the one whose delegate returns what the arguments' first lambda
-    /// returns.
+    /// returns. Removes those that take the lambda without its value from `all`.
     pub(super) fn prefer_by_lambda(
         &mut self,
         chosen: Chosen<'a>,
-        all: &[Candidate<'a>],
+        all: &mut Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
         explicit: &[Shape],
         args: &'f [Argument],
@@ -114,49 +114,53 @@ impl<'f, 'a> Flow<'f, 'a> {
         let Some((at, lambda, is_async)) = first.filter(|_| all.len() > 1 && self.trials == 0) else {
             return chosen;
         };
-        let result_of = |flow: &Self, of: &Chosen<'a>| {
+        let delegate_of = |flow: &Self, of: &Chosen<'a>| {
             let shape = of.parameters.get(at)?.substitute(&[], &known_or_self(&of.bindings));
-            flow.world.delegate(&shape).map(|(_, result)| result)
+            flow.world.delegate(&shape)
         };
-        let Some(own) = result_of(self, &chosen) else { return chosen };
-        let mut tied: Vec<(Chosen<'a>, Shape)> = Vec::new();
-        for one in all {
+        let Some(own) = delegate_of(self, &chosen) else { return chosen };
+        let target = chosen.parameters[at].substitute(&[], &chosen.bindings);
+        let score = chosen.score;
+        let mut tied = vec![(chosen, own)];
+        for one in all.iter() {
             let other = self.choose(vec![one.clone()], receiver, explicit, args, shapes);
-            if let Some(other) = other.filter(|other| other.score == chosen.score)
-                && let Some(result) = result_of(self, &other).filter(|result| *result != own)
+            if let Some(other) = other.filter(|other| other.score == score)
+                && let Some(delegate) = delegate_of(self, &other).filter(|(_, result)| *result != tied[0].1.1)
             {
-                tied.push((other, result));
+                tied.push((other, delegate));
             }
         }
-        if tied.is_empty() {
-            return chosen;
-        }
-        let target = chosen.parameters[at].substitute(&[], &chosen.bindings);
-        let given = self.on_trial(&mut UsesFound::default(), |flow| flow.lambda(lambda, &target));
+        let given = match tied.len() {
+            1 => Shape::Unknown,
+            _ => self.on_trial(&mut UsesFound::default(), |flow| flow.lambda(lambda, &target)),
+        };
         if !given.is_known() {
-            return chosen;
+            return tied.swap_remove(0).0;
         }
         let given = match is_async {
             true => Shape::Named("~System.Threading.Tasks.Task`1".into(), std::rc::Rc::from([given])),
             false => given,
         };
         // Of two that return exactly what the lambda returns, the one is better whose result is more than a type parameter.
-        let rank = |of: &Chosen<'a>, result: &Shape| -> (u32, bool) {
+        let rank = |(of, (_, result)): &(Chosen<'a>, (Vec<Shape>, Shape))| -> (u32, bool) {
             let mut bindings = of.bindings.clone();
-            let fit = self.conversion_rank(result, &given, &mut bindings).unwrap_or_default();
+            let fit = self.conversion_rank(result, &given, &mut bindings);
             match result.substitute(&[], &bindings) == given {
                 true => (10, !matches!(result, Shape::Method(_))),
-                false => (fit, false),
+                false => (fit.unwrap_or_else(|| u32::from(self.converts(&given, result))), false),
             }
         };
-        let mut best = (rank(&chosen, &own), chosen);
-        for (other, result) in tied {
-            let rank = rank(&other, &result);
-            if rank > best.0 {
-                best = (rank, other);
-            }
+        let ranks: Vec<(u32, bool)> = tied.iter().map(rank).collect();
+        let best = (0..tied.len()).rev().max_by_key(|at| ranks[*at]).unwrap_or(0);
+        // Of two delegates with the same parameters, the one that returns a value is better.
+        let (parameters, result) = &tied[best].1;
+        if ranks[best].0 > 0 && *result != predefined("void") {
+            let is_without = |(_, (own, result)): &&(Chosen<'a>, (Vec<Shape>, Shape))| own == parameters && *result == predefined("void");
+            let without: Vec<&Candidate<'a>> = tied.iter().filter(is_without).map(|(of, _)| &of.candidate).collect();
+            let is_same = |of: &Candidate<'a>, one: &Candidate<'a>| of.owner == one.owner && of.parameters() == one.parameters();
+            all.retain(|one| !without.iter().any(|&of| is_same(of, one)));
         }
-        best.1
+        tied.swap_remove(best).0
     }
 
     /// Whether a candidate is not applicable, perhaps because a lambda returns a value that certainly does not convert to the result of its

@@ -1,5 +1,6 @@
 //! Method groups: names of methods that are not called but convert to a delegate.
 
+use super::deferred::known_or_self;
 use super::overload_resolution::Bindings;
 use super::{Flow, Local};
 use crate::code::ast::{Expression, Link, LocalFunction, Name};
@@ -40,11 +41,15 @@ impl<'a> Flow<'_, 'a> {
         if methods.is_empty() && extensions.is_empty() || !methods.iter().all(Candidate::is_method) {
             return 0;
         }
-        let Some((wanted, _)) = self.world.delegate(parameter) else {
+        let Some((wanted, result)) = self.world.delegate(parameter) else {
             return if self.is_no_delegate(parameter) { -100 } else { 0 };
         };
-        let suits = methods.iter().any(|method| self.takes_all(method, &wanted, false))
-            || extensions.iter().any(|method| self.takes_all(method, &wanted, true));
+        let returns = |method: &Candidate<'_>| {
+            let own = method.result();
+            !own.is_known() || !result.is_known() || is_void(&own) == is_void(&result)
+        };
+        let is_taken = |method: &Candidate<'_>, extends: bool| returns(method) && self.takes_all(method, &wanted, extends);
+        let suits = methods.iter().any(|method| is_taken(method, false)) || extensions.iter().any(|method| is_taken(method, true));
         match suits {
             true => 2,
             false if is_closed => -100,
@@ -97,7 +102,6 @@ impl<'a> Flow<'_, 'a> {
         let Some((wanted, result)) = self.world.delegate(parameter) else {
             return 0;
         };
-        let is_void = |shape: &Shape| *shape == predefined("void");
         let own = self.shape_unrecorded(Some(&function.result));
         match function.parameters.len() == wanted.len() && is_void(&own) == is_void(&result) {
             true => 2,
@@ -130,25 +134,39 @@ impl<'a> Flow<'_, 'a> {
 
     /// Infers type parameters from the result of a method whose name converts to a delegate.
     pub(super) fn bind_group(&self, parameter: &Shape, bindings: &mut Bindings, value: &Expression) {
-        let Expression::Name(name) = value else { return };
-        if bindings.iter().all(Shape::is_known) || !name.args.is_empty() {
+        if bindings.iter().all(Shape::is_known) {
             return;
         }
-        let Some((wanted, result)) = self.world.delegate(parameter) else {
+        let Some((wanted, result)) = self.world.delegate(&parameter.substitute(&[], &known_or_self(bindings))) else {
             return;
         };
-        let given = match self.find_local(&name.word.text) {
-            Some(Local::Function(function)) if function.type_parameters.is_empty() => self.shape_unrecorded(Some(&function.result)),
-            Some(_) => return,
-            None => {
-                let group = self.methods_around(name);
-                let mut fitting = group.iter().filter(|one| one.is_method() && one.parameters().len() == wanted.len());
-                match (fitting.next(), fitting.next()) {
-                    (Some(only), None) if only.line.arity == 0 => only.result(),
-                    _ => return,
+        let mut methods = match value {
+            Expression::Name(name) if name.args.is_empty() => match self.find_local(&name.word.text) {
+                Some(Local::Function(function)) if function.type_parameters.is_empty() => {
+                    let given = self.shape_unrecorded(Some(&function.result));
+                    self.conversion_rank(&result, &given, bindings);
+                    return;
                 }
-            }
+                Some(_) => return,
+                None => self.methods_around(name),
+            },
+            _ => match self.group_of(value) {
+                Some((name, group)) if name.args.is_empty() => group.methods.clone(),
+                _ => return,
+            },
         };
-        self.conversion_rank(&result, &given, bindings);
+        methods.retain(|one| one.is_method() && one.parameters().len() == wanted.len());
+        if methods.len() > 1 {
+            methods.retain(|one| self.takes_all(one, &wanted, false));
+        }
+        if let [only] = methods.as_slice()
+            && only.line.arity == 0
+        {
+            self.conversion_rank(&result, &only.result(), bindings);
+        }
     }
+}
+
+fn is_void(shape: &Shape) -> bool {
+    *shape == predefined("void")
 }

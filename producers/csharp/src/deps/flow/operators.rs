@@ -118,7 +118,10 @@ impl<'f> Flow<'f, '_> {
                 targets.find(|to| self.note_conversion(sides[at], from, to, true))
             });
             let taken = match taken {
-                None => self.note_predefined(&sign.text, sides, [left, right]),
+                None => {
+                    let noted = self.note_predefined(&sign.text, sides, [left, right]);
+                    noted.or_else(|| self.note_text(&sign.text, sides, [left, right]))
+                }
                 taken => taken,
             };
             if let Some(to) = taken.filter(|to| class == Operator::Arithmetic && self.is_outside(to)) {
@@ -148,6 +151,17 @@ impl<'f> Flow<'f, '_> {
                 own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
             }
         }
+    }
+
+    /// Records the conversions of operands to `string`, to which the language adds any value.
+    fn note_text(&mut self, sign: &str, sides: [&'f Expression; 2], shapes: [&Shape; 2]) -> Option<Shape> {
+        let is_open = |shape: &&Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
+        if sign != "+" || shapes.iter().any(is_open) {
+            return None;
+        }
+        let text = predefined("string");
+        let noted = [0, 1].map(|at| self.note_conversion(sides[at], shapes[at], &text, true));
+        noted.contains(&true).then_some(text)
     }
 
     /// Records the operator that tests the left operand first: `&&` stops if it is false, `||` if it is true.

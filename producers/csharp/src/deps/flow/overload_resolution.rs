@@ -1,6 +1,6 @@
 //! Calls: selects the overload, infers its type arguments, and gives lambdas their types.
 
-use super::candidate_rules::placed;
+use super::candidate_rules::{certainly_takes, placed};
 use super::deferred::is_deferred;
 use super::extensions::{is_undeclared, result_like, returns_vary};
 use super::numbers::numeric;
@@ -234,7 +234,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             (chosen, all, extended) = (Some(other), others, Some(value));
         }
         let Some(chosen) = chosen else { return Shape::Unknown };
-        let chosen = self.prefer_by_lambda(chosen, &all, extended, &explicit, args, &shapes);
+        let chosen = self.prefer_by_lambda(chosen, &mut all, extended, &explicit, args, &shapes);
         let given = Given {
             receiver: extended,
             explicit: &explicit,
@@ -318,11 +318,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         for candidate in found.iter().filter(|one| one.is_method()).cloned() {
             // A callable member of a derived type hides those of its bases.
             if receiver.is_none()
-                && let Some(Chosen {
-                    score, candidate: chosen, ..
-                }) = &best
-                && *score > NOT_CALLABLE
-                && self.hides(chosen, &candidate, &found)
+                && let Some(best) = &best
+                && best.score > NOT_CALLABLE
+                && self.hides(&best.candidate, &candidate, &found)
+                && certainly_takes(best, shapes)
             {
                 continue;
             }
@@ -426,7 +425,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 None if self.converts(shape, parameter) => 2,
                 None => -100,
             },
-            None => self.suits(parameter, &arg.value),
+            None => match parameter {
+                Shape::Method(_) => self.suits(&parameter.substitute(&[], bindings), &arg.value),
+                parameter => self.suits(parameter, &arg.value),
+            },
         }
     }
 

@@ -5,6 +5,7 @@
 //! applicable if the lambda's body then names a member that does not exist. Uses on which the remaining overloads disagree are possible, not
 //! certain.
 
+use super::candidate_rules::{are_known, certainly_takes};
 use super::deferred::{is_deferred, known_or_self};
 use super::overload_resolution::{Bindings, Chosen, NOT_CALLABLE};
 use super::{Flow, NO_MEMBER, NOTHING, UNKNOWN, Use, UsesFound};
@@ -72,8 +73,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         if all.len() < 2 || !waits && !is_converted {
             return (chosen, Rivals::default());
         }
+        let is_sure = given.receiver.is_none() && are_known(given.args, given.shapes) && certainly_takes(&chosen, given.shapes);
         let is_open = |other: &Chosen<'a>| {
             other.score > NOT_CALLABLE
+                && !(is_sure && self.hides(&chosen.candidate, &other.candidate, all))
                 && !differing(&chosen, other).is_empty()
                 && self.preferred(&chosen, other, given.receiver, (given.args, given.shapes)) != Some(true)
         };

@@ -331,7 +331,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 if name == "Rest" && by_name.is_none() && parts.len() > REST {
                     return Shape::Tuple(parts[REST..].iter().cloned().collect());
                 }
-                return at.and_then(|at| parts.get(at)).map(|(_, part)| part.clone()).unwrap_or_default();
+                // A nullable tuple has the type of the tuple here.
+                let otherwise = if name == "Value" { shape.clone() } else { Shape::Unknown };
+                return at.and_then(|at| parts.get(at)).map_or(otherwise, |(_, part)| part.clone());
             }
             Shape::Anonymous(parts) => {
                 self.record_non_member(place);
@@ -536,28 +538,22 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Returns the type of the element that an indexer returns, and records the use of the indexer.
     pub(super) fn indexed(&mut self, shape: &Shape, values: &[&Expression], given: &[Shape], place: u32) -> Shape {
         let found = self.members_of(shape, INDEXER);
-        let takes_range = |one: &Candidate<'_>| {
-            one.parameters()
-                .iter()
-                .any(|(_, kind)| !kind.is_known() || kind.key() == Some(RANGE))
+        let takes = |one: &Candidate<'_>, key: &str| {
+            let parameters = one.parameters();
+            parameters.iter().any(|(_, kind)| !kind.is_known() || kind.key() == Some(key))
         };
         let is_cut = matches!(given, [only] if only.key() == Some(RANGE));
         if is_cut && shape.key() == Some("~System.String") {
             return shape.clone();
         }
         if is_cut
-            && !found.iter().any(takes_range)
+            && !found.iter().any(|one| takes(one, RANGE))
             && let Some(cut) = self.implied(shape, "Slice", &[predefined("int"), predefined("int")], place)
         {
             self.note_count(shape, place);
             return cut;
         }
-        let is_index = |one: &Candidate<'_>| {
-            one.parameters()
-                .iter()
-                .any(|(_, kind)| !kind.is_known() || kind.key() == Some("~System.Index"))
-        };
-        if matches!(values, [Expression::Unary(sign, _)] if sign.text == "^") && !found.iter().any(is_index) {
+        if matches!(values, [Expression::Unary(sign, _)] if sign.text == "^") && !found.iter().any(|one| takes(one, "~System.Index")) {
             self.note_count(shape, place);
         }
         if found.is_empty() {
@@ -566,10 +562,12 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let score = |candidate: &Candidate<'_>| -> Option<u32> {
             let parameters = candidate.parameters();
-            let fits = parameters
-                .iter()
-                .zip(given)
-                .map(|((_, own), given)| self.conversion_rank(own, given, &mut []));
+            let fits = parameters.iter().zip(given).enumerate().map(|(at, ((_, own), given))| {
+                let narrows = values.get(at).is_some_and(|value| self.narrows(value, given, own));
+                let rank = self.conversion_rank(own, given, &mut []).filter(|_| !narrows);
+                // A declared conversion is better than the conversion to `object`, which takes every value.
+                rank.or_else(|| self.converts(given, own).then_some(2))
+            });
             (parameters.len() == given.len()).then(|| fits.sum()).flatten()
         };
         let best = found
