@@ -16,9 +16,9 @@ fn pages_made_from_the_flags() {
     Usage: cortex [OPTIONS] [COMMAND]
 
     Commands:
-      init             Write a manifest for this folder
       build            Build targets: those of the patterns, or the default set of the workspace
       show             Print the output of a target, building it first
+      init             Write a manifest for this folder
       resolve          Show which types or members a name means. Builds only the index of names
       search           Find types and members by a part of their names: whole, beginning, humps (NS for
                        NodeStore), middle, pattern; similar spellings if nothing else matches
@@ -52,42 +52,42 @@ fn pages_made_from_the_flags() {
       node             Print the output of any target of the graph
       explain          Explain why a target is in its state, or how two builds differ. Builds nothing
       query            Query the graph. Runs nothing
+      ls               List targets of a pattern or a type, or the kinds of targets. Runs nothing
       history          List the versions of a target with their times, inputs and costs
       diff             Show the differences between two versions of a target, and between their inputs
       cost             Sum up the costs of models in this checkout, and the savings by stored answers
+      prompt           Print the prompt for a target without sending it
       invalidate       Mark targets for rebuilding, although results are stored under their present
                        keys. Prints the price; builds nothing
+      pin-version      Keep a version of a target: neither History nor gc removes it
+      unpin-version    Remove the pin of a version
+      log              List the builds of this checkout, with their work, time and cost
       status           Show the state of the workspace: sources, targets, summaries, store, service.
                        Runs nothing
       doctor           Diagnose the workspace, with remedies: projects and their references, unevaluated
                        parts, loose files, duplicates, unbound names, watch limits, store, trust, remote
                        cache. Changes nothing
+      check            Check `cortex.toml` and report all mistakes. Builds nothing
+      fmt              Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay
+      trust            Trust the programs, key addresses and remote cache of this workspace. Review them
+                       first (`--list`)
+      rules            List or print the built-in rulesets
+      report           Write one page of HTML about this checkout: builds, graph, versions, targets.
+                       Runs nothing
+      export           Write an index of the code for other programs
+      clean            Delete the files below `.cortex/out`. Their results stay in the store: the next
+                       build writes the files again
+      gc               Evict results that no checkout of the store needs, and shorten its file
+      store            Verify, count, export and migrate the store
       work             Answer as the language model: take prompts, submit summaries
-      log              List the builds of this checkout, with their work, time and cost
-      prompt           Print the prompt for a target without sending it
       regenerate       Get a new answer although one is cached
       edit-output      Correct an output of a model by hand
       watch            Report changes of the sources as they happen, and build after each batch
       serve            Answer methods by JSON-RPC 2.0, and cache the answers in memory
       mcp              Serve the methods to language models by the Model Context Protocol
       chat             Talk about the code of the workspace with a model, in the terminal
-      gc               Evict results that no checkout of the store needs, and shorten its file
-      report           Write one page of HTML about this checkout: builds, graph, versions, targets.
-                       Runs nothing
-      export           Write an index of the code for other programs
-      store            Verify, count, export and migrate the store
       warm             Build targets and store them in the remote cache, for other machines
       remote           Check the remote cache of cortex.toml, or show its use
-      pin-version      Keep a version of a target: neither History nor gc removes it
-      trust            Trust the programs, key addresses and remote cache of this workspace. Review them
-                       first (`--list`)
-      unpin-version    Remove the pin of a version
-      rules            List or print the built-in rulesets
-      ls               List targets of a pattern or a type, or the kinds of targets. Runs nothing
-      check            Check `cortex.toml` and report all mistakes. Builds nothing
-      fmt              Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay
-      clean            Delete the files below `.cortex/out`. Their results stay in the store: the next
-                       build writes the files again
       completions      Print the script that completes commands, flags, labels, targets and names in a
                        shell
       man              Print the manual page (roff), of cortex or of one of its commands

@@ -109,8 +109,8 @@ impl StateLines {
         (is_complete && order().is_sorted()).then_some(lines)
     }
 
-    /// Fills the states into the text; `None` if there is not one for each type.
-    fn fill(self, text: &str, states: Vec<NodeStatus>) -> Option<String> {
+    /// Inserts the states into the text; `None` if there is not one for each type.
+    fn insert_states(self, text: &str, states: Vec<NodeStatus>) -> Option<String> {
         if states.len() != self.labels.len() {
             return None;
         }
@@ -136,7 +136,7 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
     let text = std::str::from_utf8(blob).ok()?;
     let lines = StateLines::from_text(text)?;
     let states = states(&lines.labels);
-    Some(lines.fill(text, states)?.into_bytes())
+    Some(lines.insert_states(text, states)?.into_bytes())
 }
 
 /// What comes before a state, and cannot be within a text.
@@ -171,7 +171,7 @@ fn between_differences(blob: &[u8], last: &LastFile<'_>, states: &mut dyn FnMut(
     } else {
         states(&lines.labels)
     };
-    let filled = lines.fill(text, states)?;
+    let filled = lines.insert_states(text, states)?;
     Some([&last.bytes[..head.1], filled.as_bytes(), &last.bytes[tail.1..]].concat())
 }
 

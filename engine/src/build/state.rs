@@ -71,10 +71,10 @@ pub struct CurrentRequest {
     #[n(1)]
     pub targets: u64,
     /// Its nodes that are laid out as files.
-    #[cbor(n(10), with = "node_runs")]
+    #[cbor(n(10), encode_with = "node_runs::write_runs", decode_with = "node_runs::read_runs")]
     pub exported: Vec<u32>,
     /// Its nodes, in the order of a visit to all items.
-    #[cbor(n(11), with = "node_runs")]
+    #[cbor(n(11), encode_with = "node_runs::write_runs", decode_with = "node_runs::read_runs")]
     pub roots: Vec<u32>,
     /// The sets from which its nodes come: node and output.
     #[n(4)]
@@ -102,11 +102,11 @@ mod node_runs {
     use minicbor::decode::{Decoder, Error};
     use minicbor::encode::{self, Encoder, Write};
 
-    pub(super) fn encode<C, W: Write>(numbers: &[u32], encoder: &mut Encoder<W>, _: &mut C) -> Result<(), encode::Error<W::Error>> {
+    pub(super) fn write_runs<C, W: Write>(numbers: &[u32], encoder: &mut Encoder<W>, _: &mut C) -> Result<(), encode::Error<W::Error>> {
         encoder.bytes(&runs::to_bytes(numbers))?.ok()
     }
 
-    pub(super) fn decode<C>(decoder: &mut Decoder<'_>, _: &mut C) -> Result<Vec<u32>, Error> {
+    pub(super) fn read_runs<C>(decoder: &mut Decoder<'_>, _: &mut C) -> Result<Vec<u32>, Error> {
         runs::from_bytes(decoder.bytes()?).ok_or_else(|| Error::message("malformed runs of node numbers"))
     }
 }

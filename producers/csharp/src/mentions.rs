@@ -238,7 +238,7 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
             references.extend(crefs::references(xml).into_iter().map(|range| xml[range].to_owned()));
         }
     }
-    let constants = OwnConstants::of(whole);
+    let constants = OwnConstants::from_type(whole);
     Mentions {
         symbol: whole.symbol.clone(),
         scope: scope.to_owned(),

@@ -25,7 +25,7 @@ pub(crate) struct OwnConstants<'c> {
 
 impl<'c> OwnConstants<'c> {
     /// Returns the constants of a type.
-    pub(crate) fn of(whole: &'c Complete) -> Self {
+    pub(crate) fn from_type(whole: &'c Complete) -> Self {
         let members = whole.members.iter().map(|placed| &placed.member);
         let constants = members.filter(|member| member.kind == MemberKind::Constant);
         Self {
@@ -39,7 +39,7 @@ impl<'c> OwnConstants<'c> {
     pub(crate) fn range_of(&self, member: &Member) -> Option<IntegerRange> {
         let kind = type_of_constant(member).filter(|kind| matches!(*kind, "int" | "long"))?;
         if let Some(value) = self.value_of(&member.name, DEEPEST) {
-            return Some(value.range());
+            return Some(value.to_range());
         }
         match code::body(&member.body, false).as_slice() {
             [Statement::Return(Expression::Literal(Literal::Default, _))] if kind == "int" => Some(IntegerRange::SByte),

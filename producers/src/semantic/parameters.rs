@@ -189,6 +189,18 @@ pub(super) fn asks_model(params: &Params) -> bool {
     params.get("asks").and_then(Value::as_bool).unwrap_or(false)
 }
 
+/// Parameters that are true or false, and their effects.
+const FLAGS: [(&str, &str); 5] = [
+    ("docs", "true lets the model read documentation comments"),
+    ("structures", "true shows the model what it uses of its dependencies' declarations"),
+    ("evidence", "true asks for members behind claims and drops names of nothing"),
+    ("generated", "true asks for summaries of generated code, too"),
+    (
+        "test_bodies",
+        "true shows the model the bodies of test methods; otherwise it sees their declarations",
+    ),
+];
+
 /// Checks parameters as written.
 ///
 /// # Errors
@@ -199,26 +211,17 @@ pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
     let globs: Vec<String> = globs.filter_map(|glob| glob.as_str().map(str::to_owned)).collect();
     let is_secret = |path: &str| super::secrets::withholding_glob(path, &globs).is_some();
     for (name, value) in params {
+        if let Some((_, effect)) = FLAGS.iter().find(|(flag, _)| flag == name) {
+            if !value.is_boolean() {
+                errors.push(parameter_error(name, &format!("'{name}' is true or false"), effect));
+            }
+            continue;
+        }
         let (message, hint) = match name.as_str() {
             "model" if value.is_string() => continue,
             "model" => (
                 "'model' is the name of a model",
                 "write model = \"extractive\", or the NAME of a table [model.NAME]",
-            ),
-            "docs" | "structures" | "evidence" | "generated" | "test_bodies" if value.is_boolean() => continue,
-            "docs" => ("'docs' is true or false", "true lets the model read documentation comments"),
-            "structures" => (
-                "'structures' is true or false",
-                "true shows the model what it uses of its dependencies' declarations",
-            ),
-            "generated" => ("'generated' is true or false", "true asks for summaries of generated code, too"),
-            "test_bodies" => (
-                "'test_bodies' is true or false",
-                "true shows the model the bodies of test methods; otherwise it sees their declarations",
-            ),
-            "evidence" => (
-                "'evidence' is true or false",
-                "true asks for members behind claims and drops names of nothing",
             ),
             "max_patches" if value.as_u64().is_some_and(|number| number <= 1000) => continue,
             "max_patches" => (

@@ -56,7 +56,7 @@ impl Constant {
     }
 
     /// Returns the range of the value.
-    pub fn range(self) -> IntegerRange {
+    pub fn to_range(self) -> IntegerRange {
         match self {
             Self::Int(value) => IntegerRange::of_value(value.into()),
             Self::Long(value) if value < 0 => IntegerRange::NegativeLong,
@@ -139,7 +139,7 @@ impl Cursor<'_> {
         };
         let number = evaluation.value(0, DEEPEST).filter(|_| evaluation.at == self.at);
         match (number, value.first_place()) {
-            (Some(number @ Constant::Int(_)), Some(place)) => Expression::Literal(Literal::Integer(number.range()), place),
+            (Some(number @ Constant::Int(_)), Some(place)) => Expression::Literal(Literal::Integer(number.to_range()), place),
             _ => value,
         }
     }

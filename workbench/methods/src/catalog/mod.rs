@@ -250,6 +250,7 @@ pub struct MethodEntry {
 
 /// All methods, in the order of the help.
 pub static METHODS: &[MethodEntry] = &[
+    entry::<init::Init>(),
     entry::<resolve::Resolve>(),
     entry::<search::Search>(),
     entry::<grep::Grep>(),
@@ -304,7 +305,6 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<node_near::Near>(),
     entry::<status::Status>(),
     entry::<doctor::Doctor>(),
-    entry::<init::Init>(),
     entry::<check::Check>(),
     entry::<fmt::Fmt>(),
     entry::<trust::Trust>(),
