@@ -134,6 +134,9 @@ pub fn missing_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dy
         .filter(|key| !is_of_dotnet(key))
         .collect();
     let mut rows: BTreeMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::read_overloads(outputs, &keys)?).collect();
+    for (key, members) in &mut rows {
+        overloads::bind(symbols, key, members)?;
+    }
     for level in levels.iter().filter(|level| is_of_dotnet(&level.key)) {
         rows.insert(&level.key, level.parts.iter().flat_map(contracts::members).collect());
     }
