@@ -1,6 +1,6 @@
 //! Asks several questions as one: questions of a job group with the same rules are put under headings of their own, and the answer is split at its
-//! headings. Each caller gets its part and its share of the cost. A question whose part is missing, doubled, cut or under another name is asked
-//! alone, as if it had no group.
+//! headings. Each caller gets its part and its share of the cost. A question whose part is missing, doubled, cut, under another name or about
+//! another question is asked alone, as if it had no group.
 
 use super::shared_types::{share_changes, share_used_types};
 use super::{About, Ask, ModelReply, Question, Role, Turn, TurnPart, Wants};
@@ -10,7 +10,7 @@ use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::digest::Digest;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Limit of tokens of jointly asked questions, without their rules.
@@ -268,7 +268,9 @@ fn is_named(heading: &str, label: &str) -> bool {
 /// Splits the answer into the shares of a group.
 fn shares(answer: ModelReply, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
-    let parts = split_answer(&answer.text, &labels, answer.cut);
+    let texts: Vec<String> = group.iter().map(|(_, handed)| handed.turns[1].text()).collect();
+    let mut parts = split_answer(&answer.text, &labels, answer.cut);
+    drop_exchanged_parts(&mut parts, &texts);
     let prompt_tokens: Vec<u64> = group.iter().map(|(_, handed)| handed.size.tokens).collect();
     let answered: Vec<u64> = parts.iter().map(|part| part.as_deref().map_or(0, str::len) as u64).collect();
     let costs = split_cost(&answer.spent, &prompt_tokens, &answered);
@@ -336,6 +338,40 @@ fn split_answer(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>
         part.filter(|part| !spoilt && !part.trim().is_empty())
     };
     found.into_iter().zip(spoilt).map(whole).collect()
+}
+
+/// Drops the parts that are about another question.
+fn drop_exchanged_parts(parts: &mut [Option<String>], questions: &[String]) {
+    let words: Vec<BTreeSet<&str>> = questions.iter().map(|text| words_of(text).collect()).collect();
+    for (part, own) in parts.iter_mut().zip(&words) {
+        if part.as_deref().is_some_and(|part| is_about_another(part, own, &words)) {
+            *part = None;
+        }
+    }
+}
+
+/// Whether one other question contains all names that the claims of a part give as evidence, and its own none.
+fn is_about_another(part: &str, own: &BTreeSet<&str>, questions: &[BTreeSet<&str>]) -> bool {
+    let names = evidence_names(part);
+    !names.is_empty() && names.is_disjoint(own) && questions.iter().any(|other| names.is_subset(other))
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty())
+}
+
+/// Returns the simple names in the brackets at the ends of claims.
+fn evidence_names(part: &str) -> BTreeSet<&str> {
+    let bracket = |line: &str| -> Option<(usize, usize)> {
+        let end = line.trim_end_matches(['.', ' ']).strip_suffix(']')?.len();
+        Some((line[..end].rfind('[')? + 1, end))
+    };
+    let items = part.lines().filter_map(|line| bracket(line).map(|(start, end)| &line[start..end]));
+    let names = items
+        .flat_map(|items| items.split(','))
+        .filter_map(|item| words_of(item.split('(').next().unwrap_or(item)).last());
+    names.filter(|name| !name.starts_with(|c: char| c.is_ascii_digit())).collect()
 }
 
 /// Parses number and name of a heading such as `# ANSWER 2: //types/N.A:semantic`, in the variations that models write.
@@ -474,6 +510,24 @@ mod tests {
         );
         assert_eq!(read("rubbish\n"), [None, None, None]);
         assert_eq!(split_answer("# ANSWER 1\na\n# ANSWER 2\nb", &LABELS, true), [a, None, None], "cut");
+    }
+
+    #[test]
+    fn a_part_about_another_question_is_no_answer() {
+        let questions = ["class A { void Get() }", "class B { void Put(A one) }"].map(str::to_owned);
+        let left = |parts: [&str; 2]| {
+            let mut parts = parts.map(some);
+            drop_exchanged_parts(&mut parts, &questions);
+            parts.map(|part| part.is_some())
+        };
+        assert_eq!(left(["- Gets [A.Get].", "- Puts [Put(A)]."]), [true, true]);
+        assert_eq!(left(["- Puts [Put(A)].", "- Gets [Get]"]), [false, false]);
+        assert_eq!(
+            left(["- Puts [Put].\n- Gets [Get].", "NO CHANGE"]),
+            [true, true],
+            "one name is its own"
+        );
+        assert_eq!(left(["- Lies [Gone].", "- See [line 3]."]), [true, true], "names of nothing");
     }
 
     proptest! {
