@@ -1,7 +1,9 @@
 //! Questions asked together: each is stored separately, and a failure of one does not affect the others.
 
 use crate::desk::samples::{edited, error};
-use crate::desk::{Asked, Built, Desk, types, whole};
+use crate::desk::{Asked, Built, Desk, manifest, types, whole};
+use engine::seams::producer::Failure;
+use engine::values::diagnostic::Diagnostic;
 
 const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//types/N.C:semantic"];
 const ALL: &str = "//types/...:semantic";
@@ -181,7 +183,7 @@ fn a_build_that_is_stopped_in_a_question_for_many_files_what_was_answered() {
     let desk = desk("params.together = 2");
     desk.answers(|asked| match asked.types()[0].as_str() {
         _ if questions(asked).len() == 2 => Ok(all_of(asked, whole)),
-        _ => Err(engine::seams::producer::Failure::Cancelled),
+        _ => Err(Failure::Cancelled),
     });
     let asked = desk.build(ALL).asked;
     assert_eq!(asked.iter().filter(|asked| questions(asked).len() == 2).count(), 1);
@@ -310,6 +312,23 @@ fn a_reader_is_asked_about_again_if_the_role_of_what_it_reads_changes() {
     let role = desk.text(LABELS[0]).0;
     assert!(role.contains("- Counts the apples of a garden [Get]."), "{role}");
     assert_eq!(desk.build(ALL).asked.len(), 0);
+}
+
+#[test]
+fn what_a_limit_left_is_asked_as_one() {
+    let limit = |_: &Asked| Err(Failure::Limit(Box::new(Diagnostic::error("E_LIMIT", "no more"))));
+    let mut desk = reader();
+    set_reader(&desk, "long", 2);
+    desk.answers(limit);
+    assert!(!desk.build(ALL).asked.is_empty());
+    desk.answers(|asked| Ok(all_of(asked, |_| "NO CHANGE".to_owned())));
+    assert_eq!(types(&desk.build(ALL)), ["N.A+N.B"]);
+    // The role that another model wrote is not assumed.
+    desk.redefine(&manifest("params.together = 8", "").replace("oracle-1", "oracle-2"));
+    desk.answers(limit);
+    assert!(!desk.build(ALL).asked.is_empty());
+    desk.answers(|asked| Ok(all_of(asked, whole)));
+    assert_eq!(types(&desk.build(ALL)), ["N.A", "N.B"]);
 }
 
 #[test]

@@ -4,10 +4,11 @@
 //! join it, if another input of theirs changed: their jobs get the last outputs of the inputs that are not settled. The result is stored under the
 //! key of these inputs. If they stay the same, the node takes it; otherwise the node's job runs again, with the present ones.
 
+use super::decide::item_frame;
 use super::demand::planned_edge;
 use super::finish::micros;
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
-use crate::build::job::{Done, Job, JobMode, Past, ReportedCost, Settled, Task};
+use crate::build::job::{Done, Job, JobInput, JobMode, Load, Past, ReportedCost, Settled, Task};
 use crate::build::job_groups::MOST_MEMBERS;
 use crate::graph::{EdgeFrom, Edges, NodeId};
 use crate::seams::paid::Notes;
@@ -35,6 +36,8 @@ pub(super) struct AssumedInputs {
     results: FxHashMap<ActionKey, AssumedResult>,
     /// Unusable answers, which are paid for: a node with that key does not ask again in this build.
     rejected: FxHashMap<ActionKey, Failure>,
+    /// Nodes whose last outputs are known to be those of the present definitions.
+    of_present_definition: FxHashSet<NodeId>,
 }
 
 impl AssumedInputs {
@@ -145,9 +148,7 @@ impl Run<'_> {
             }
             let role = &self.context.rules.rule(work.rule).inputs[usize::from(edge.spec)].role;
             let is_pending = !self.nodes.has_ended(node) && self.graph.has_result(node);
-            // An earlier build left it: its last output may be that of another definition, such as another model.
-            let is_left = self.output_changes.was_left_stale(node);
-            if !is_pending || is_left || !producer.assumes(&definition.params, &definition.settings, role) {
+            if !is_pending || !producer.assumes(&definition.params, &definition.settings, role) || self.is_of_other_definition(node)? {
                 return Ok(None);
             }
             assumed += 1;
@@ -193,6 +194,50 @@ impl Run<'_> {
         let provenance = self.provenance(&work);
         self.assumed.running.insert(id, AssumedJob { work, provenance });
         Ok(Some(job))
+    }
+
+    /// Whether the last output of a node that an earlier build left may be that of another definition, such as another model: its own, or that of
+    /// an input which was left, too.
+    fn is_of_other_definition(&mut self, id: NodeId) -> Result<bool, RunError> {
+        let (mut open, mut seen) = (vec![id], FxHashSet::default());
+        while let Some(id) = open.pop() {
+            let is_known = !self.output_changes.was_left_stale(id) || self.assumed.of_present_definition.contains(&id);
+            if is_known || !seen.insert(id) {
+                continue;
+            }
+            if !self.has_key_of_present_definition(id)? {
+                return Ok(true);
+            }
+            let edges = self.graph.node(id).edges.clone();
+            open.extend(edges.iter().flat_map(|edges| edges.input_nodes()));
+        }
+        self.assumed.of_present_definition.extend(seen);
+        Ok(false)
+    }
+
+    /// Whether a node's present definition gives, with the inputs of its last output, the key of that output. A source has no definition.
+    fn has_key_of_present_definition(&mut self, id: NodeId) -> Result<bool, RunError> {
+        let Some(work) = self.work_by_rule(id) else { return Ok(true) };
+        let Some(key) = self.graph.node(id).result.map(|result| result.key) else {
+            return Ok(false);
+        };
+        let Some(record) = self.context.store.action(&key)? else {
+            return Ok(false);
+        };
+        let rule = self.context.rules.rule(work.rule);
+        let input = |input: InputRecord| {
+            let spec = rule.inputs.iter().find(|spec| spec.role == input.role);
+            let frame = spec.and_then(|spec| item_frame(&spec.from, &work.vars));
+            JobInput {
+                item: frame.and_then(|frame| frame.item(&input.label)).unwrap_or_default().into(),
+                role: input.role,
+                digest: input.digest,
+                label: input.label,
+                load: Load::Nothing,
+            }
+        };
+        let inputs: Vec<JobInput> = record.inputs.into_iter().map(input).collect();
+        Ok(self.key(id, &work, &inputs) == Some(key))
     }
 
     /// Returns the work of a waiting node, with its present edges.

@@ -196,13 +196,7 @@ impl Run<'_> {
                 EdgeFrom::Node(node) | EdgeFrom::RowsOf(node, _) => {
                     let Some(settled) = settled(node) else { continue };
                     if frame.as_ref().is_none_or(|(of, _)| *of != edge.spec) {
-                        let of = match &spec.from {
-                            InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => {
-                                ItemFrame::from_template(target, &work.vars)
-                            }
-                            _ => None,
-                        };
-                        frame = Some((edge.spec, of));
+                        frame = Some((edge.spec, item_frame(&spec.from, &work.vars)));
                     }
                     let item = frame
                         .as_ref()
@@ -390,5 +384,13 @@ impl Run<'_> {
             self.outbox.add_version(label, version);
         }
         self.nodes.end(id, NodeProgress::Settled { how });
+    }
+}
+
+/// Returns the frame of the items of an input; `None` if it is no list.
+pub(super) fn item_frame(from: &InputFrom, vars: &Vars) -> Option<ItemFrame> {
+    match from {
+        InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => ItemFrame::from_template(target, vars),
+        _ => None,
     }
 }
