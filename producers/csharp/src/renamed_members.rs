@@ -4,7 +4,7 @@ use super::aliases::masked;
 use super::implementation::{self, ImplMember};
 use std::collections::BTreeMap;
 
-/// Minimum number of words in a body by which a renamed member is recognised.
+/// Minimum number of words in a body by which a renamed member is recognised even if no other member uses it.
 const FEWEST_WORDS: usize = 6;
 
 /// Maximum number of pairs of removed and added members to compare.
@@ -19,6 +19,12 @@ pub fn renamed_members(then: &[u8], now: &[u8]) -> Vec<(String, String)> {
     ) else {
         return Vec::new();
     };
+    let [code_then, code_now] = [&then, &now].map(|members| {
+        members
+            .iter()
+            .map(|member| (member.key.clone(), member.body.clone()))
+            .collect::<Vec<_>>()
+    });
     let (removed, added) = (missing(&then, &now), missing(&now, &then));
     if removed.len() * added.len() > MOST_PAIRS {
         return Vec::new();
@@ -26,7 +32,7 @@ pub fn renamed_members(then: &[u8], now: &[u8]) -> Vec<(String, String)> {
     let pairs: Vec<(&ImplMember, &ImplMember)> = removed
         .iter()
         .flat_map(|old| added.iter().map(|new| (*old, *new)))
-        .filter(|(old, new)| is_renamed(old, new))
+        .filter(|(old, new)| is_renamed(old, new) && (has_long_body(old) || uses_follow([&code_then, &code_now], [&old.name, &new.name])))
         .collect();
     let is_only = |(old, new): &&(&ImplMember, &ImplMember)| {
         let others = pairs.iter().filter(|pair| pair.0.key == old.key || pair.1.key == new.key);
@@ -64,9 +70,37 @@ fn is_renamed(old: &ImplMember, new: &ImplMember) -> bool {
             ..member.clone()
         }
     };
-    let is_separator = |c: char| !(c.is_alphanumeric() || c == '_');
-    let words = old.body.split(is_separator).filter(|word| !word.is_empty()).count();
-    old.name != new.name && words >= FEWEST_WORDS && nameless(old) == nameless(new)
+    old.name != new.name && nameless(old) == nameless(new)
+}
+
+fn has_long_body(member: &ImplMember) -> bool {
+    words_of(&member.body).count() >= FEWEST_WORDS
+}
+
+/// Whether code of members (key and code, before and after) names `new` wherever it named `old`, at least once, and nowhere else. Members without a
+/// counterpart of the same key do not count.
+pub fn uses_follow([before, after]: [&[(String, String)]; 2], [old, new]: [&str; 2]) -> bool {
+    let places = |code: &str, name: &str| -> Vec<usize> {
+        let words = words_of(code).enumerate();
+        words.filter(|(_, word)| *word == name).map(|(at, _)| at).collect()
+    };
+    let after: BTreeMap<&str, &str> = after.iter().map(|(key, code)| (key.as_str(), code.as_str())).collect();
+    let mut is_used = false;
+    for (key, then) in before {
+        let counterpart = after.get(key.as_str()).filter(|now| then.contains(old) || now.contains(new));
+        let Some(now) = counterpart else { continue };
+        let [then, now] = [places(then, old), places(now, new)];
+        if then != now {
+            return false;
+        }
+        is_used |= !then.is_empty();
+    }
+    is_used
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -92,6 +126,13 @@ mod tests {
         assert_eq!(renamed(sum, &sum.replace("Sum", "Total").replace("== 0", "== 1")), []);
         assert_eq!(renamed(sum, &sum.replace("Sum", "Total").replace("int n", "long n")), []);
         assert_eq!(renamed("int A() => 1;", "int B() => 1;"), [], "too little code");
+        let used = |name: &str, user: &str| format!("int {name}() => 1; int Use() => 2 + {user}();");
+        assert_eq!(
+            renamed(&used("A", "A"), &used("B", "B")),
+            pair("A()", "B()"),
+            "another member uses it"
+        );
+        assert_eq!(renamed(&used("A", "A"), &used("B", "C")), []);
         let twice = format!("{sum} {}", sum.replace("Sum", "Other"));
         assert_eq!(renamed(&twice, &sum.replace("Sum", "Total")), [], "two members have this code");
         assert_eq!(renamed_members(b"x", b"{}"), []);

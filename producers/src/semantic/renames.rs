@@ -8,11 +8,12 @@ use super::answer::Summaries;
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::prose::{explains, is_verb, is_word};
 use super::subject::type_key;
+use csharp::renamed_members::uses_follow;
 use csharp::types::without_arities;
 use engine::seams::paid::FormerNames;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Least number of words in the code of a member that is recognised under another name.
+/// Least number of words in the code of a member that is recognised under another name even if no other member uses it.
 const FEWEST_WORDS: usize = 6;
 
 /// Limit of pieces of two texts that are compared: the time grows with their square.
@@ -203,8 +204,8 @@ impl Renames {
     /// Returns the renamed members: one of the code was removed, and one was added.
     fn own_members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        for old in then.iter().filter(|slot| slot.kind == SlotKind::Code) {
-            let Some(new) = now.iter().find(|slot| (slot.kind, &slot.key) == (old.kind, &old.key)) else {
+        for before in then.iter().filter(|slot| slot.kind == SlotKind::Code) {
+            let Some(after) = now.iter().find(|slot| (slot.kind, &slot.key) == (before.kind, &before.key)) else {
                 continue;
             };
             let missing = |these: &Slot, others: &Slot| -> Vec<(String, String)> {
@@ -212,24 +213,25 @@ impl Renames {
                 let missing = these.pieces.iter().filter(|(name, _)| !name.is_empty() && !is_there(name));
                 missing.cloned().collect()
             };
-            if old.pieces.len().max(new.pieces.len()) > MOST_PIECES {
+            if before.pieces.len().max(after.pieces.len()) > MOST_PIECES {
                 continue;
             }
-            let (gone, come) = (missing(old, new), missing(new, old));
+            let (gone, come) = (missing(before, after), missing(after, before));
             if gone.len() * come.len() > MOST_PAIRS {
                 continue;
             }
             let same = |(gone, old): &(String, String), (come, new): &(String, String)| {
                 let pair = [gone, come].map(|name| member_name(name).to_owned());
                 let known = |name: &str| !name.is_empty() && name.chars().all(is_word);
-                let recognised = old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
-                if pair[0] == pair[1] || !known(&pair[0]) || !known(&pair[1]) || !recognised {
+                let is_long = old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
+                if pair[0] == pair[1] || !known(&pair[0]) || !known(&pair[1]) {
                     return None;
                 }
                 let mut words = words.clone();
                 words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
                 let is_same = |then: &str, now: &str| ReplacedWords::default().same(then, now, &words, self);
-                (is_same(gone, come) && is_same(old, new)).then_some(pair)
+                let is_used = || uses_follow([&before.pieces, &after.pieces], [&pair[0], &pair[1]]);
+                (is_same(gone, come) && is_same(old, new) && (is_long || is_used())).then_some(pair)
             };
             let pairs: Vec<[String; 2]> = gone
                 .iter()
@@ -487,6 +489,15 @@ mod tests {
         let then = [("Sum(int)", old.as_str()), calls];
         let now = [("Total(int)", new.as_str()), ("Use()", "Use() { Total(1); }")];
         assert_eq!(carried(&[], &then, &now, "- Adds [Sum]."), (true, "- Adds [Total].".to_owned()));
+        // A field, by the code that uses it.
+        let field = |name: &str| (name.to_owned(), format!("int {name}"), format!("return {name};"));
+        let [(old_name, old_field, old_use), (new_name, new_field, new_use)] = ["_sum", "_all"].map(field);
+        let then_used = [(&*old_name, &*old_field), ("Get()", &*old_use)];
+        let now_used = [(&*new_name, &*new_field), ("Get()", &*new_use)];
+        assert_eq!(
+            carried(&[], &then_used, &now_used, "- Keeps [_sum]."),
+            (true, "- Keeps [_all].".to_owned())
+        );
         // Two members with the same code, or too little of it.
         let twin = format!("Other{body}");
         let two = [("Sum(int)", old.as_str()), ("Other(int)", twin.as_str())];
