@@ -2,7 +2,7 @@
 //!
 //! A paid job waits for outputs of other paid jobs, although most of these stay the same. Before a group of jobs starts, the nodes that wait for it
 //! join it, if another input of theirs changed: their jobs get the last outputs of the inputs that are not settled. The result is stored under the
-//! key of these inputs. If they stay the same, the node takes it; otherwise the node's job runs again, with the present ones.
+//! key of these inputs. If they stay the same, the node takes it; otherwise the node's job runs again, with the present ones, and builds on that result.
 
 use super::decide::item_frame;
 use super::demand::planned_edge;
@@ -34,6 +34,8 @@ pub(super) struct AssumedInputs {
     running: FxHashMap<NodeId, AssumedJob>,
     /// Results that no node has taken.
     results: FxHashMap<ActionKey, AssumedResult>,
+    /// Key of the last result of each node.
+    answers: FxHashMap<NodeId, ActionKey>,
     /// Unusable answers, which are paid for: a node with that key does not ask again in this build.
     rejected: FxHashMap<ActionKey, Failure>,
     /// Nodes whose last outputs are known to be those of the present definitions.
@@ -45,11 +47,22 @@ impl AssumedInputs {
     pub(super) fn take_rejected(&mut self, key: &ActionKey) -> Option<Failure> {
         self.rejected.remove(key)
     }
+
+    /// Whether a job of a node is running. The node then decides again when it ends, because its own job builds on the result.
+    pub(super) fn await_job(&mut self, id: NodeId) -> bool {
+        let Some(job) = self.running.get_mut(&id) else {
+            return false;
+        };
+        job.is_awaited = true;
+        true
+    }
 }
 
 struct AssumedJob {
     work: Work,
     provenance: Vec<InputRecord>,
+    /// Whether the node, whose inputs became others, waits for its end.
+    is_awaited: bool,
 }
 
 struct AssumedResult {
@@ -166,7 +179,7 @@ impl Run<'_> {
         let Some(key) = self.key(id, &work, &inputs).filter(|_| assumed > 0) else {
             return Ok(None);
         };
-        let previous = self.graph.node(id).result.map(|result| result.key);
+        let previous = self.last_answer(id);
         let is_known = previous == Some(key) || self.same_keys.is_known(&key) || self.context.store.action(&key)?.is_some();
         if is_known || self.exhausted_tries(id, &key)?.is_some() || !self.assumed.tried.insert(key) {
             return Ok(None);
@@ -192,7 +205,12 @@ impl Run<'_> {
             ..self.job(id, &work, task)
         };
         let provenance = self.provenance(&work);
-        self.assumed.running.insert(id, AssumedJob { work, provenance });
+        let job_of_node = AssumedJob {
+            work,
+            provenance,
+            is_awaited: false,
+        };
+        self.assumed.running.insert(id, job_of_node);
         Ok(Some(job))
     }
 
@@ -306,6 +324,15 @@ impl Run<'_> {
         let Some(job) = self.assumed.running.remove(&id) else {
             return Ok(());
         };
+        let is_awaited = job.is_awaited;
+        self.settle_assumed_job(id, job, done)?;
+        if is_awaited && let Some(work) = self.nodes.take_work(id, Stage::Running) {
+            self.nodes.decide_after(id, work, std::iter::empty());
+        }
+        Ok(())
+    }
+
+    fn settle_assumed_job(&mut self, id: NodeId, job: AssumedJob, done: Done) -> Result<(), RunError> {
         let key = job.work.key;
         match done {
             Done::Produced {
@@ -366,7 +393,7 @@ impl Run<'_> {
         took: Duration,
         cost: &ReportedCost,
     ) -> Result<(), RunError> {
-        let AssumedJob { work, provenance } = job;
+        let AssumedJob { work, provenance, .. } = job;
         let mut stored = self.new_result(id, &work, output, digest, took, provenance);
         self.settle_cost(&stored.record, cost);
         self.cache_result(work.rule, false, &mut stored);
@@ -381,6 +408,7 @@ impl Run<'_> {
         let nodes = self.same_keys.take_waiting(&work.key);
         self.same_keys.set_built(work.key, &stored.record);
         self.assumed.results.insert(work.key, result);
+        self.assumed.answers.insert(id, work.key);
         for node in nodes {
             if let Some(work) = self.nodes.take_work(node, Stage::Running)
                 && !self.settle_assumed(node, &work)?
@@ -391,6 +419,12 @@ impl Run<'_> {
         self.outbox.add_result(stored);
         // Commit a paid result before anything else can fail.
         self.make_durable()
+    }
+
+    /// Returns the key of a node's last result, on which the next one builds: that with assumed inputs, if this build made one.
+    pub(super) fn last_answer(&self, id: NodeId) -> Option<ActionKey> {
+        let assumed = self.assumed.answers.get(&id).copied();
+        assumed.or_else(|| self.graph.node(id).result.map(|result| result.key))
     }
 
     /// Settles a node whose inputs are as its job assumed; returns whether there is such a result.

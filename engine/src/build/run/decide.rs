@@ -102,7 +102,7 @@ impl Run<'_> {
             self.report_would_run(id, certain);
             return Ok(());
         }
-        if self.same_keys.wait_for_key(&key, id) {
+        if self.same_keys.wait_for_key(&key, id) || self.assumed.await_job(id) {
             self.nodes.change_state(id, NodeProgress::Running { work });
             return Ok(());
         }
@@ -280,7 +280,7 @@ impl Run<'_> {
         let pool = self.pool(&work);
         // Only paid producers use a previous result, as a hint; for others, reading it would be wasted.
         let past = (pool == Pool::Paid).then(|| Past {
-            previous: self.graph.node(id).result.map(|result| result.key),
+            previous: self.last_answer(id),
         });
         let how = JobMode::Output {
             fresh: self.is_fresh(id),
