@@ -17,7 +17,7 @@ use engine::values::label::unescape;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limit of bytes of one dependency's declarations.
+/// Limit of the size of one dependency's declarations (see [`size_without_names`]).
 const LONGEST_SIGNATURES: usize = 1500;
 
 /// Limit of bytes of one dependency's ROLE.
@@ -370,20 +370,31 @@ fn surroundings_of_member(whole: &TypeStructure, words: &BTreeSet<String>) -> Ve
     std::iter::once((String::new(), type_head(whole))).chain(members).collect()
 }
 
-/// Returns, of a dependency, its head and the members that the words name, as far as they fit.
+/// Returns, of a dependency, its head and the members that the words name; the shortest ones, if not all fit.
 fn used_members(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut pieces = vec![(String::new(), type_head(whole))];
-    let mut len = pieces[0].1.len();
-    for member in whole.members.iter().filter(|member| words.contains(&member.name)) {
-        let text = declaration(member);
-        len += text.len();
-        if len > LONGEST_SIGNATURES {
-            pieces.push(("…".to_owned(), "// …".to_owned()));
-            break;
-        }
-        pieces.push((member.key.clone(), text));
-    }
+    let named = whole.members.iter().filter(|member| words.contains(&member.name));
+    let named: Vec<(String, String)> = named.map(|member| (member.key.clone(), declaration(member))).collect();
+    let mut by_size: Vec<(usize, usize)> = named.iter().map(|(_, text)| size_without_names(text)).zip(0..).collect();
+    by_size.sort_unstable();
+    let mut len = size_without_names(&pieces[0].1);
+    let fitting = by_size.into_iter().take_while(|(size, _)| {
+        len += size;
+        len <= LONGEST_SIGNATURES
+    });
+    let fitting: BTreeSet<usize> = fitting.map(|(_, at)| at).collect();
+    let is_cut = fitting.len() < named.len();
+    let shown = named.into_iter().enumerate().filter(|(at, _)| fitting.contains(at));
+    pieces.extend(shown.map(|(_, piece)| piece));
+    pieces.extend(is_cut.then(|| ("…".to_owned(), "// …".to_owned())));
     pieces
+}
+
+/// Returns the size of a text in which every word has 8 bytes: a rename moves no limit.
+fn size_without_names(text: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count();
+    words * 8 + text.chars().filter(|c| !is_word(*c)).count()
 }
 
 #[cfg(test)]
@@ -407,5 +418,11 @@ mod tests {
         ] {
             assert_eq!(holds_code(declaration), holds, "{declaration}");
         }
+    }
+
+    #[test]
+    fn a_rename_moves_no_limit() {
+        assert_eq!(size_without_names("Task<T> Run(Context c)"), 5 * 8 + 6);
+        assert_eq!(size_without_names("Task<T> Run(ContextOfRun c)"), 5 * 8 + 6);
     }
 }
