@@ -10,6 +10,7 @@ use super::body_facts::facts;
 use super::changed_texts::{self, ChangedTexts};
 use super::churn_guard;
 use super::evidence::{self, EvidenceNames};
+use super::member_relations::changed_members;
 use super::parameters::ROLE;
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::subject::type_key;
@@ -121,7 +122,7 @@ impl Changed {
                 continue;
             }
             changed.documentation |= kind == SlotKind::Docs;
-            for (name, _) in changed_texts::changed_members(old, new) {
+            for (name, _) in changed_members(old, new) {
                 if kind == SlotKind::Code {
                     let [old, new] = sides.map(|slot| slot.map(|slot| slot.text_of_member(&name)).unwrap_or_default());
                     changed.bodies.push((old, new));

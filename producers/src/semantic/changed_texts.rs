@@ -4,7 +4,7 @@ use super::churn_guard::is_odd;
 use super::code_lines::shorten_literals;
 use super::declared_code::DeclaredChanges;
 use super::evidence::simple_member_name;
-use super::member_relations::{former_signatures, sharing_members};
+use super::member_relations::{changed_members, changed_parameters, former_signatures, members_with_words, sharing_members};
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::test_methods::is_test;
 use rustc_hash::FxHashMap;
@@ -53,6 +53,8 @@ pub(super) struct ChangedTexts {
     pub(super) sharing: BTreeSet<String>,
     /// Types with a changed text that belongs to no named member: a head, documentation of the type, an operator, an indexer, or everything.
     pub(super) whole: BTreeSet<String>,
+    /// Types of whose head only the parameters changed, with the names of these.
+    pub(super) parameters: BTreeMap<String, BTreeSet<String>>,
     /// Types with a changed constructor.
     pub(super) constructed: BTreeSet<String>,
     /// Whether the code, declarations or documentation of the subject changed.
@@ -102,8 +104,15 @@ impl ChangedTexts {
         if self.new_types.contains(key) {
             return;
         }
-        if text_of_no_member(old) != text_of_no_member(new) {
-            self.whole.insert(key.to_owned());
+        let heads = [old, new].map(|slot| text_of_no_member(slot).unwrap_or_default());
+        if heads[0] != heads[1] {
+            match changed_parameters(heads, simple(key)).filter(|_| kind == SlotKind::Structure) {
+                Some(parameters) => {
+                    self.parameters.insert(key.to_owned(), parameters);
+                    self.constructed.insert(key.to_owned());
+                }
+                None => drop(self.whole.insert(key.to_owned())),
+            }
             self.code |= kind == SlotKind::Code;
         }
         for (name, what) in changed_members(old, new) {
@@ -230,6 +239,7 @@ fn compare_texts(then: &[Slot], now: &[Slot]) -> ChangedTexts {
     changes.sharing = sharing_members(&changes.extended, then, now);
     let mut roots = changes.names.clone();
     roots.extend(assigned_by_constructors(&changes.constructed, then, now));
+    roots.extend(members_with_words(&changes.parameters, then, now));
     let own: Vec<&Slot> = now.iter().chain(then).filter(|slot| slot.kind.is_own()).collect();
     let namesakes = find_namesakes(&own, &used, &changes.names);
     roots.extend(used);
@@ -448,25 +458,6 @@ fn changed_bytes(old: &str, new: &str) -> usize {
 fn text_of_no_member(slot: Option<&Slot>) -> Option<&str> {
     let pieces = &slot?.pieces;
     pieces.iter().find(|(name, _)| name.is_empty()).map(|(_, text)| text.as_str())
-}
-
-/// Returns the changed members, each with a word for the change.
-pub(super) fn changed_members(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
-    let pieces = |slot: Option<&Slot>| -> BTreeMap<String, String> {
-        let mut pieces: BTreeMap<String, String> = BTreeMap::new();
-        for (name, text) in slot.into_iter().flat_map(|slot| &slot.pieces).filter(|(name, _)| !name.is_empty()) {
-            pieces.entry(name.clone()).or_default().push_str(text);
-        }
-        pieces
-    };
-    let (old, new) = (pieces(old), pieces(new));
-    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-    let word = |name: &String| match (old.get(name), new.get(name)) {
-        (None, _) => Some("added"),
-        (_, None) => Some("removed"),
-        (old, new) => (old != new).then_some("changed"),
-    };
-    names.into_iter().filter_map(|name| Some((name.clone(), word(name)?))).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Members that belong together in a change: those with a new signature and their former names, and those that share members with new ones.
+//! Members in a change: those that changed, those with a new signature and their former names, those that share members with new ones, and parameters.
 
+use super::changed_texts::names_any;
 use super::evidence::simple_member_name;
 use super::prompt_slots::Slot;
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +52,78 @@ fn named_members<'m>(members: &BTreeSet<&'m str>, name: &str, text: &str) -> BTr
     let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let words = words.chain([simple_member_name(name)]);
     words.filter_map(|word| members.get(word).copied()).collect()
+}
+
+/// Returns the changed members, each with a word for the change.
+pub(super) fn changed_members(old: Option<&Slot>, new: Option<&Slot>) -> Vec<(String, &'static str)> {
+    let pieces = |slot: Option<&Slot>| -> BTreeMap<String, String> {
+        let mut pieces: BTreeMap<String, String> = BTreeMap::new();
+        for (name, text) in slot.into_iter().flat_map(|slot| &slot.pieces).filter(|(name, _)| !name.is_empty()) {
+            pieces.entry(name.clone()).or_default().push_str(text);
+        }
+        pieces
+    };
+    let (old, new) = (pieces(old), pieces(new));
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let word = |name: &String| match (old.get(name), new.get(name)) {
+        (None, _) => Some("added"),
+        (_, None) => Some("removed"),
+        (old, new) => (old != new).then_some("changed"),
+    };
+    names.into_iter().filter_map(|name| Some((name.clone(), word(name)?))).collect()
+}
+
+/// Returns the names of the parameters that differ between two heads of a type, if nothing else does.
+pub(super) fn changed_parameters(heads: [&str; 2], name: &str) -> Option<BTreeSet<String>> {
+    let [(old, before), (new, after)] = heads.map(|head| split_parameters(head, name));
+    let differ = before.symmetric_difference(&after);
+    let name_of = |parameter: &&str| {
+        let bare = parameter.split(" = ").next()?.trim();
+        bare.rsplit(' ').next().filter(|name| !name.is_empty()).map(str::to_owned)
+    };
+    (old == new).then(|| differ.filter_map(name_of).collect())
+}
+
+/// Splits the head of a type into the text around its parameters, and these.
+fn split_parameters<'h>(head: &'h str, name: &str) -> (String, BTreeSet<&'h str>) {
+    let whole = || (head.to_owned(), BTreeSet::new());
+    let Some(at) = head.find(&format!(" {name}")).map(|at| at + 1 + name.len()) else {
+        return whole();
+    };
+    let opening = match head[at..].chars().next() {
+        Some('(') => Some(at),
+        Some('<') => head[at..].find(">(").map(|end| at + end + 1),
+        _ => None,
+    };
+    let Some(opening) = opening else { return whole() };
+    let (mut depth, mut start) = (0_usize, opening + 1);
+    let mut parameters = BTreeSet::new();
+    for (place, sign) in head.char_indices().skip_while(|(place, _)| *place < opening) {
+        match sign {
+            '(' | '[' | '<' | '{' => depth += 1,
+            ')' | ']' | '>' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 || sign == ',' && depth == 1 {
+            parameters.insert(head[start..place].trim());
+            start = place + 1;
+        }
+        if depth == 0 {
+            return (format!("{}{}", &head[..opening], &head[start..]), parameters);
+        }
+    }
+    whole()
+}
+
+/// Returns the names of the members of types whose texts have one of the words given with the type.
+pub(super) fn members_with_words(words: &BTreeMap<String, BTreeSet<String>>, then: &[Slot], now: &[Slot]) -> BTreeSet<String> {
+    let own = then.iter().chain(now).filter(|slot| slot.kind.is_own());
+    let texts = own.filter_map(|slot| Some((words.get(&slot.key)?, &slot.pieces)));
+    let members = texts.flat_map(|(words, pieces)| {
+        let with = pieces.iter().filter(|(name, text)| !name.is_empty() && names_any(text, words));
+        with.map(|(name, _)| simple_member_name(name).to_owned())
+    });
+    members.collect()
 }
 
 #[cfg(test)]
@@ -107,5 +180,23 @@ mod tests {
             lines(&short("string"), &short("string?")),
             ["@@\n-public int Of(string a)\n+public int Of(string? a)\n"]
         );
+    }
+
+    #[test]
+    fn only_parameters_of_a_head_may_differ() {
+        let changed = |old: &str, new: &str| {
+            let names = changed_parameters([old, new], "A");
+            names.map(|names| names.into_iter().collect::<Vec<_>>().join(" "))
+        };
+        let head = |parameters: &str| format!("[X(1)] public class A<T>({parameters}) : B(x)");
+        let wider = changed(
+            &head("int a, Dictionary<int, string> b"),
+            &head("int a, Dictionary<int, int> b, int c = 1"),
+        );
+        assert_eq!(wider.as_deref(), Some("b c"));
+        assert_eq!(changed("class A", "class A(int a)").as_deref(), Some("a"));
+        assert_eq!(changed("class A", "class A()").as_deref(), Some(""));
+        assert_eq!(changed("class A(int a)", "class A(int a) : B"), None);
+        assert_eq!(changed("class A", "struct A"), None);
     }
 }

@@ -34,6 +34,7 @@ mod prompt_slots;
 mod prose;
 mod renames;
 mod secrets;
+mod shown_differences;
 mod shown_texts;
 mod shrink;
 mod spelling;

@@ -10,6 +10,7 @@ use super::evidence::{self, EvidenceNames};
 use super::fence::fence_data;
 use super::parameters::{LIFECYCLE, ROLE, SummaryParameters};
 use super::prompt_slots::{Slot, SlotKind, simple};
+use super::shown_differences::{is_worth_showing, shown_lines};
 use super::splice::{self, Unshown};
 use super::subject::type_key;
 use super::template::{Template, TemplatePart};
@@ -67,6 +68,7 @@ impl Material<'_> {
             .iter()
             .filter(|diff| is_worth_showing(diff, changes, &previous))
             .collect();
+        let claims = splice::without_unshown(old, &unshown);
         let mut diff: Vec<String> = shown
             .iter()
             .filter(|diff| !diff.is_of_new_dependency)
@@ -75,7 +77,7 @@ impl Material<'_> {
                 fence_data(
                     &self.title(diff.kind, &diff.key),
                     if is_new { self.language() } else { "diff" },
-                    &diff.lines,
+                    &if is_new { diff.lines.clone() } else { shown_lines(diff, &claims) },
                 )
             })
             .collect();
@@ -218,10 +220,8 @@ impl Material<'_> {
         let mut unshown = Unshown::new();
         for (key, sections) in old {
             let of_type = type_key(key);
-            for (name, text) in sections
-                .iter()
-                .filter(|(name, _)| *name != ROLE || !changes.redefined.contains(of_type))
-            {
+            let may_be_redefined = changes.redefined.contains(of_type) || changes.parameters.contains_key(of_type);
+            for (name, text) in sections.iter().filter(|(name, _)| *name != ROLE || !may_be_redefined) {
                 let claims = splice::claims(text).into_iter().filter(|claim| is_untouched(of_type, name, claim));
                 let claims: BTreeSet<String> = claims.map(str::to_owned).collect();
                 if !claims.is_empty() {
@@ -336,13 +336,6 @@ impl Material<'_> {
         };
         Digest::of(format!("{model}\n{}\n{}", system.join("\n"), conversation_text(&nothing.full())).as_bytes()).short()
     }
-}
-
-/// Whether a patch shows a difference: none of declarations that the code shows; that of a dependency's ROLE, or of a new dependency, only where the changed code or a shown claim names it.
-pub(super) fn is_worth_showing(diff: &TextDifference, changes: &ChangedTexts, previous: &str) -> bool {
-    let is_in_passing = diff.kind == SlotKind::Role || diff.kind == SlotKind::Signatures && !diff.lines.contains("\n-");
-    let name = simple(&diff.key);
-    !diff.lines.is_empty() && (!is_in_passing || changes.touched.contains(name) || names_any(previous, &BTreeSet::from([name.to_owned()])))
 }
 
 /// Returns the conversation with a further turn that lists the faults of the answer.

@@ -5,10 +5,12 @@
 
 use super::answer::Summaries;
 use super::body_facts::facts;
-use super::changed_texts::{ChangedTexts, TextDifference, changed_members};
+use super::changed_texts::{ChangedTexts, TextDifference};
 use super::churn_guard::is_odd;
-use super::prompt::{Material, is_worth_showing};
+use super::member_relations::changed_members;
+use super::prompt::Material;
 use super::prompt_slots::{Slot, SlotKind};
+use super::shown_differences::is_worth_showing;
 use super::splice;
 use super::test_methods::is_test;
 

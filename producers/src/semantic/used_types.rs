@@ -6,8 +6,11 @@ use super::splice;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of roles that are shown whole. Of the next types the first sentence is shown, up to twice this sum; of the others nothing.
-const ROLE_BYTES: usize = 900;
+/// Bytes of roles after which only the first sentence of each is shown.
+const WHOLE_ROLES: usize = 300;
+
+/// Bytes of all roles that are shown.
+const ALL_ROLES: usize = 900;
 
 /// Describes the types that the subject of these texts uses; `None` if there are none. `name` returns the name of a type in the prompt.
 pub(super) fn describe_used_types<'s>(slots: &'s [Slot], name: impl Fn(&'s str) -> &'s str) -> Option<String> {
@@ -41,10 +44,10 @@ fn roles_within_budget(slots: &[Slot]) -> BTreeMap<&str, String> {
     for slot in roles {
         let text = slot.joined_text();
         let claims = splice::claims(text.trim()).into_iter().map(sentence);
-        let most = if spent < ROLE_BYTES { usize::MAX } else { 1 };
+        let most = if spent < WHOLE_ROLES { usize::MAX } else { 1 };
         let role = claims.take(most).collect::<Vec<_>>().join(" ");
         spent += role.len();
-        if spent > 2 * ROLE_BYTES {
+        if spent > ALL_ROLES {
             break;
         }
         shown.insert(slot.key.as_str(), role);
@@ -70,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_most_used_types_are_described_whole_and_others_briefly() {
-        let long = format!("- Is used {}. [A, B].\n- Locks [_gate].", "often ".repeat(50));
+        let long = format!("- Is used {}. [A, B].\n- Locks [_gate].", "often ".repeat(30));
         let uses = |name: &str, times: usize| format!("{name}; ").repeat(times);
         let mut slots = vec![slot(
             SlotKind::Code,
@@ -96,7 +99,7 @@ mod tests {
             ("// Often", true),
             ("// Once", false),
             ("// Thrice", true),
-            ("// Twice", true),
+            ("// Twice", false),
         ];
         assert_eq!(lines, expected, "{shown}");
         assert!(!shown.contains("[A, B]"), "{shown}");
