@@ -44,7 +44,7 @@ fn outline_of_a_folder_a_namespace_and_a_project() {
             "{out}"
         );
         assert!(
-            out.ends_with("note: 3 of 5 are shown: raise `limit`, or continue with `offset` 3\n"),
+            out.ends_with("note: 3 of 5 are shown: raise --limit, or continue with --offset 3\n"),
             "{out}"
         );
     }
