@@ -12,9 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A source: its path, and its digest if it is known.
 pub type SourceFile = (String, Option<Digest>);
 
+type TextsByDigest = FxHashMap<Digest, Arc<str>>;
+
 /// Cache of reference texts, shared by all its clones. A digest determines the text of a file, so a cached text is never outdated.
 #[derive(Clone, Debug, Default)]
-pub struct ReferenceTexts(Arc<Mutex<Arc<FxHashMap<Digest, Arc<str>>>>>);
+pub struct ReferenceTexts(Arc<Mutex<Arc<TextsByDigest>>>);
 
 impl ReferenceTexts {
     /// Returns the C# files among `sources` with a reference that contains a word, in their order. Caches the texts of exactly these sources.
