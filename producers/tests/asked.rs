@@ -116,7 +116,7 @@ fn a_change_that_a_reader_does_not_use_waits_for_its_next_edit() {
     let built = desk.build(LABEL);
     let user = &built.asked[0].user;
     assert!(
-        user.contains("-- The role of N.IClock in few words.\n+- Tells N.IClock apart.\n") && user.contains("+Trim(32);"),
+        user.contains("Role of IClock:\n```diff\n@@\n+- Tells N.IClock apart.\n") && user.contains("+Trim(32);"),
         "{user}"
     );
 }

@@ -97,7 +97,6 @@ mod tests {
             ("// Never", false),
             ("class Never", false),
             ("// Often", true),
-            ("// Once", false),
             ("// Thrice", true),
             ("// Twice", false),
         ];
