@@ -294,9 +294,9 @@ class Guesses:
 
     def follow(self, file, text, start):
         """Follows calls, indexes and members with theirs behind a name."""
-        depth, is_member = 0, False
+        depth, is_member, end = 0, False, start
         for token in TOKENS.finditer(text, start):
-            word = token.group()
+            word, end = token.group(), token.start()
             if not depth and not is_member and word.isidentifier() or depth == 0 and word in ")]}":
                 break
             depth += (word in "([{") - (word in ")]}")
@@ -306,7 +306,7 @@ class Guesses:
                 elif word not in ".?!)]>":
                     break
                 is_member = word == "."
-        self.arguments[file].append((start, token.start()))
+        self.arguments[file].append((start, end))
 
     def __contains__(self, record):
         file = record["f"]

@@ -206,11 +206,10 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     let mut tips = paragraphs.iter().filter_map(|paragraph| paragraph.strip_prefix("tip: "));
     let tip = tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned);
     let form = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("Usage: "));
-    let is_of_text = |entry: &MethodEntry, form: &str| {
-        let words = form.split_once(' ').map_or("", |(_, words)| words);
-        entry.from_file.is_some_and(|(_, place)| place == FileForm::AsItIs) && words.starts_with(entry.name)
-    };
-    let advice = match form.is_some_and(|form| METHODS.iter().any(|entry| is_of_text(entry, form))) {
+    let words = form.and_then(|form| form.split_once(' ')).map_or("", |(_, words)| words);
+    let is_of_text =
+        |entry: &MethodEntry| entry.from_file.is_some_and(|(_, form)| form == FileForm::AsItIs) && words.starts_with(entry.name);
+    let advice = match METHODS.iter().any(is_of_text) {
         true => "give the text with --from FILE, or --from - for standard input",
         false => "quote an argument of several words",
     };

@@ -89,15 +89,18 @@ pub fn run_method(context: &CommandContext, call: &Call) -> Outcome {
     if context.overlay().is_none() {
         touch(context.root_around().as_deref(), entry, &answer);
     }
-    if entry.name == "edit" && !context.prints_json() {
-        spell_options(&mut answer);
-    }
-    let text = match (context.global.output.drawing(), entry.drawn) {
-        _ if context.prints_json() => Ok(format!("{answer:#}\n")),
-        (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
-        _ => (entry.text)(&answer, context.out),
+    let text = if context.prints_json() {
+        format!("{answer:#}\n")
+    } else {
+        if entry.name == "edit" {
+            spell_options(&mut answer);
+        }
+        let text = match (context.global.output.drawing(), entry.drawn) {
+            (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
+            _ => (entry.text)(&answer, context.out),
+        };
+        spell_page_options(text.map_err(|error| Failed::bug(&error))?)
     };
-    let text = spell_page_options(&text.map_err(|error| Failed::bug(&error))?);
     outcome_of_write(write!(out, "{text}"))?;
     context.say(&remarks);
     Ok(code)
@@ -147,7 +150,10 @@ fn spell_options(answer: &mut Value) {
 }
 
 /// Spells the arguments in the notes of pages as options of the command line.
-fn spell_page_options(text: &str) -> String {
+fn spell_page_options(text: String) -> String {
+    if !text.contains(" are shown: ") {
+        return text;
+    }
     let spell = |line: &str| match line.split_once(" are shown: ") {
         Some((page, more)) if page.starts_with("note: ") => {
             let arguments = ["limit", "possible", "offset"].into_iter();
@@ -263,7 +269,7 @@ mod tests {
     fn notes_of_pages_name_options() {
         let text = "`limit` are shown: `limit`\nnote: 1 to 2 of 9 are shown: raise `limit` and `possible`, or continue with `offset` 2\n";
         let told = "`limit` are shown: `limit`\nnote: 1 to 2 of 9 are shown: raise --limit and --possible, or continue with --offset 2\n";
-        assert_eq!(spell_page_options(text), told);
+        assert_eq!(spell_page_options(text.to_owned()), told);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The commands: those here serve, ask the person, or print pages of the program; the others are in `methods::commands`.
+//! The commands: those here serve, ask the person, print pages of the program, or run a method of `methods::catalog`; the others are in
+//! `methods::commands`.
 
 mod completions_and_man;
 mod dev;

@@ -5,6 +5,7 @@ use crate::status::semantic_state;
 use engine::build::finish::{Finish, LastFile, OutputToFinish};
 use engine::build::query::NodeStatus;
 use memchr::{memchr, memchr_iter, memmem};
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -36,8 +37,7 @@ impl Finish for States {
     }
 
     fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
-        let last = output.last.as_ref().filter(|_| !self.with_times);
-        let file = last.and_then(|last| between_differences(output.blob, last, states));
+        let file = output.last.as_ref().and_then(|last| between_differences(output.blob, last, states));
         let file = file
             .or_else(|| by_line(output.blob, states))
             .or_else(|| by_value(output.blob, states))?;
@@ -159,11 +159,8 @@ fn between_differences(blob: &[u8], last: &LastFile<'_>, states: &mut dyn FnMut(
         false => text.len(),
     };
     let lines = StateLines::from_lines(text, begin..end)?;
-    if !last
-        .changed
-        .iter()
-        .all(|changed| lines.labels.iter().any(|label| **label == **changed))
-    {
+    let labels: FxHashSet<&str> = lines.labels.iter().map(String::as_str).collect();
+    if !last.changed.iter().all(|changed| labels.contains(&**changed)) {
         return None;
     }
     let states = if lines.labels.is_empty() {

@@ -177,20 +177,29 @@ impl Session {
 
     /// Whether a file that shows states may be outdated.
     pub(super) fn may_show_other_states(&self) -> bool {
-        let results = &self.graph.state_changes().results;
-        let mut changed = results.iter().filter_map(|&id| self.graph.get(id));
-        let labels = self.engine.finish.labels();
-        self.labels_with_new_state().is_none_or(|changed| !changed.is_empty()) || changed.any(|node| labels.contains(&&*node.label))
+        let finish = &self.engine.finish;
+        let changes = self.graph.state_changes();
+        let node = |&id: &NodeId| self.graph.get(id);
+        self.may_all_states_differ()
+            || changes.appeared.iter().filter_map(node).any(|node| finish.shows(&node.label))
+            || changes
+                .results
+                .iter()
+                .filter_map(node)
+                .any(|node| finish.labels().contains(&&*node.label))
     }
 
-    /// Returns the labels whose state may differ from the one that files show; `None` if these may be all. If no node is or was stale, the state of
-    /// a node depends only on whether it has a result.
+    /// Returns the labels whose state may differ from the one that files show; `None` if these may be all.
     pub(super) fn labels_with_new_state(&self) -> Option<Vec<Arc<str>>> {
-        let changes = self.graph.state_changes();
-        let may_be_all = changes.had_stale || changes.has_removed || !self.graph.stale_set().is_empty() || self.is_redefined();
-        let appeared = changes.appeared.iter().filter_map(|&id| self.graph.get(id));
+        let appeared = self.graph.state_changes().appeared.iter().filter_map(|&id| self.graph.get(id));
         let labels = appeared.map(|node| node.label.clone());
-        (!may_be_all).then(|| labels.filter(|label| self.engine.finish.shows(label)).collect())
+        (!self.may_all_states_differ()).then(|| labels.filter(|label| self.engine.finish.shows(label)).collect())
+    }
+
+    /// Whether any state may differ. If no node is or was stale, the state of a node depends only on whether it has a result.
+    fn may_all_states_differ(&self) -> bool {
+        let changes = self.graph.state_changes();
+        changes.had_stale || changes.has_removed || !self.graph.stale_set().is_empty() || self.is_redefined()
     }
 
     /// Whether any laid-out file shows the states of nodes.

@@ -11,7 +11,7 @@ pub struct OutputToFinish<'a> {
     pub blob: &'a [u8],
     /// Time at which it was built, in seconds since 1970, if known and [`Finish::shows_times`].
     pub made_at: Option<u64>,
-    /// Its file as last written, if most states that it shows are still right.
+    /// Its file as last written, if most states that it shows are still right; `None` if [`Finish::shows_times`].
     pub last: Option<LastFile<'a>>,
 }
 

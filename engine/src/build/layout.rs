@@ -355,7 +355,9 @@ impl Run<'_> {
                 continue;
             }
             laid.nodes.push(id);
-            laid.finished.extend(Some(id).filter(|_| is_finished));
+            if is_finished {
+                laid.finished.push(id);
+            }
         }
         rest
     }

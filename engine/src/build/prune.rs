@@ -288,7 +288,11 @@ fn split_by_readers(graph: &Graph, all: FxHashSet<NodeId>, unsure: Vec<NodeId>) 
     while !gone.is_empty() {
         let mut read: Vec<NodeId> = Vec::new();
         for id in graph.ids().filter(|&id| !gone.contains(id)) {
-            graph.each_read(id, |id| read.extend(Some(id).filter(|&id| gone.contains(id))));
+            graph.each_read(id, |id| {
+                if gone.contains(id) {
+                    read.push(id);
+                }
+            });
         }
         if read.is_empty() {
             break;

@@ -76,7 +76,7 @@ impl Session {
                 is_cut = true;
                 continue;
             };
-            let last = changed.as_ref().filter(|_| !files.placed.contains(&id.0));
+            let last = changed.as_ref().filter(|_| !finish.shows_times() && !files.placed.contains(&id.0));
             let last = last.and_then(|changed| Some((exports.read(id.0)?, changed)));
             let made_at = match finish.shows_times() {
                 true => self.engine.store.action(&result.key)?.map(|record| record.made_at),

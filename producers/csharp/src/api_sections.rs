@@ -6,6 +6,7 @@
 //! omitted. A sentence that another overload already has is written as `″`. Attributes that concern only compilers and debuggers are omitted,
 //! as are hashes and identifiers, which the outlines contain.
 
+use super::attributes::attribute_name;
 use super::outline_info::{self, Info, InfoMember};
 use super::structure::check_flags;
 use super::types::symbol_of;
@@ -190,9 +191,7 @@ fn declaration(condition: &str, attributes: &[String], signature: &str) -> Strin
         format!("#if {condition}: ")
     };
     for attribute in attributes {
-        let name = attribute.split(['(', '<']).next().unwrap_or(attribute);
-        let name = name.rsplit(['.', ' ']).next().unwrap_or(name);
-        if !NO_API.contains(&name.strip_suffix("Attribute").unwrap_or(name)) {
+        if !NO_API.contains(&attribute_name(attribute)) {
             line.push_str(&format!("[{attribute}] "));
         }
     }

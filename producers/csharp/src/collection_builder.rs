@@ -1,5 +1,6 @@
 //! `[CollectionBuilder(typeof(B), nameof(B.Create))]`: a collection expression of the type calls that method.
 
+use super::attributes::attribute_name;
 use serde::{Deserialize, Serialize};
 
 /// The name of the attribute, without its suffix `Attribute`.
@@ -20,9 +21,8 @@ pub fn collection_builder(attributes: &[String]) -> Option<CollectionBuilder> {
 }
 
 fn parse_builder(text: &str) -> Option<CollectionBuilder> {
-    let (name, rest) = text.split_once('(')?;
-    let name = name.rsplit(['.', ':']).next()?.trim();
-    if !matches!(name.strip_prefix(NAME)?, "" | "Attribute") {
+    let (_, rest) = text.split_once('(')?;
+    if attribute_name(text) != NAME {
         return None;
     }
     let (owner, rest) = rest.split_once("typeof")?.1.trim_start().strip_prefix('(')?.split_once(')')?;

@@ -19,16 +19,16 @@ pub fn renamed_members(then: &[u8], now: &[u8]) -> Vec<(String, String)> {
     ) else {
         return Vec::new();
     };
+    let (removed, added) = (missing(&then, &now), missing(&now, &then));
+    if !(1..=MOST_PAIRS).contains(&(removed.len() * added.len())) {
+        return Vec::new();
+    }
     let [code_then, code_now] = [&then, &now].map(|members| {
         members
             .iter()
             .map(|member| (member.key.clone(), member.body.clone()))
             .collect::<Vec<_>>()
     });
-    let (removed, added) = (missing(&then, &now), missing(&now, &then));
-    if removed.len() * added.len() > MOST_PAIRS {
-        return Vec::new();
-    }
     let pairs: Vec<(&ImplMember, &ImplMember)> = removed
         .iter()
         .flat_map(|old| added.iter().map(|new| (*old, *new)))

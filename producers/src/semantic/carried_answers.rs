@@ -3,7 +3,8 @@
 //! A change is safe if it renames locals and parameters and does nothing else. A change of bodies is likely to leave an answer true if no sentence
 //! rests on it: on members that changed or whose code reaches them, or on names and numbers of changed lines. Facts that the built-in model reads
 //! from a body (its exceptions and their conditions, null results, catches, locks, waits) may deserve a sentence: if they changed, the model is
-//! asked. The next question shows the difference from the texts that the model saw last, with all carried changes.
+//! asked. The next question shows the difference from the texts that the model saw last, with all carried changes. Changes that no claim speaks of at
+//! all are in [`super::unspoken_changes`].
 
 use super::answer::Summaries;
 use super::body_facts::facts;
@@ -28,10 +29,10 @@ const BEFORE_VALUES: [&str; 26] = [
 pub(super) enum Carry {
     /// No changes.
     Never,
-    /// Renames of locals and parameters that no sentence contains.
+    /// Renames of locals and parameters that no sentence contains, and changes that no claim speaks of ([`super::unspoken_changes`]).
     #[default]
     Safe,
-    /// Changes of bodies, and of used declarations of dependencies, that no sentence rests on.
+    /// Also larger changes of bodies, and changes over sentences without evidence that mention nothing of them.
     Likely,
 }
 

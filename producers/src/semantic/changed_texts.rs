@@ -6,6 +6,7 @@ use super::declared_code::DeclaredChanges;
 use super::evidence::simple_member_name;
 use super::member_relations::{changed_members, changed_parameters, former_signatures, members_with_words, sharing_members};
 use super::prompt_slots::{Slot, SlotKind, simple};
+use super::prose::is_word;
 use super::test_methods::is_test;
 use rustc_hash::FxHashMap;
 use similar::{Change, ChangeTag, TextDiff};
@@ -406,12 +407,11 @@ fn reaching<'s>(
     code: impl Iterator<Item = &'s Slot>,
 ) -> (BTreeSet<String>, BTreeSet<String>) {
     let simple_name = |name: &str| simple_member_name(name).to_owned();
-    // The code of a member begins with its name.
+    // The code of a member names it once itself.
     let words_of = |name: &str, text: &'s str| -> BTreeSet<&'s str> {
-        let simple = simple_member_name(name);
-        let (before, after) = text.split_once(simple).filter(|_| !simple.is_empty()).unwrap_or(("", text));
-        let words = |text: &'s str| text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-        words(before).chain(words(after)).collect()
+        let mut own = Some(simple_member_name(name));
+        let words = text.split(|c| !is_word(c));
+        words.filter(|word| own.take_if(|own| *own == *word).is_none()).collect()
     };
     let makes = |text: &str| constructed.iter().any(|key| text.contains(&format!("new {}", simple(key))));
     let pieces: Vec<&(String, String)> = code.flat_map(|slot| &slot.pieces).collect();

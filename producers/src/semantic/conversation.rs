@@ -12,7 +12,7 @@ use super::parameters::{ROLE, Section, SummaryParameters};
 use super::prompt::{self, Material};
 use super::prompt_slots::Slot;
 use super::shrink;
-use super::splice::{self, Spliced, Unshown};
+use super::splice::{self, Spliced};
 use super::subject::type_key;
 use super::template::Template;
 use super::unspoken_changes;
@@ -383,30 +383,25 @@ impl<'a> ModelConversation<'a> {
     }
 
     /// Inserts the answered sections into the earlier answer, except those that are needless. For a patch (its sections as written, and the claims
-    /// that its prompt left out), the shown claims of a section are compared with its written text.
+    /// that its prompt shows), the shown claims of a section are compared with its written text.
     fn splice_patch(
         &self,
         material: &Material<'_>,
         base: &Base,
         changes: &ChangedTexts,
         answered: &Summaries,
-        patch: Option<(&Summaries, &Unshown)>,
+        patch: Option<(&Summaries, &Summaries)>,
     ) -> Spliced {
         let names = EvidenceNames::from_slots(material.slots);
         splice::splice(&base.summaries, answered, |key, name, old, new| {
-            let place = (key.to_owned(), name.to_owned());
-            if base.corrected.contains(&place) {
+            if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
                 return Some("a person wrote it");
             }
             if old == new {
                 return Some("nothing is different");
             }
-            let shown = patch.and_then(|(_, unshown)| {
-                let hidden = unshown.get(&place)?;
-                let claims = splice::claims(old).into_iter().filter(|claim| !hidden.contains(*claim));
-                Some(claims.collect::<Vec<_>>().join("\n"))
-            });
-            let old = shown.as_deref().unwrap_or(old);
+            let shown = patch.and_then(|(_, shown)| shown.get(key)?.get(name));
+            let old = shown.map_or(old, String::as_str);
             let written = patch.and_then(|(written, _)| written.get(key)?.get(name));
             let new = written.map_or(new, String::as_str);
             // A type's role follows from its declarations; summaries of its readers depend on these words.
@@ -512,8 +507,8 @@ impl<'a> ModelConversation<'a> {
             ..AnswerInProgress::new("patch", why, summaries)
         };
         let unshown = material.unshown(&base.summaries, changes);
-        let concerned = material.concerned_heads(&base.summaries, changes);
         let shown = splice::without_unshown(&base.summaries, &unshown);
+        let concerned = material.concerned_heads(&shown, changes);
         let read = match self.read_patch(&concerned, &changes.new_types, &shown, &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
@@ -522,7 +517,7 @@ impl<'a> ModelConversation<'a> {
             return Ok(Ok(made(format!("{why}; the model changes nothing"), base.summaries.clone())));
         };
         let answered = splice::with_unshown(&base.summaries, &read.summaries, &unshown);
-        let mut spliced = self.splice_patch(material, base, changes, &answered, Some((&read.summaries, &unshown)));
+        let mut spliced = self.splice_patch(material, base, changes, &answered, Some((&read.summaries, &shown)));
         let new = read.summaries.iter().filter(|(key, _)| changes.new_types.contains(*key));
         spliced.summaries.extend(new.map(|(key, sections)| (key.clone(), sections.clone())));
         let changed = !spliced.changed.is_empty();

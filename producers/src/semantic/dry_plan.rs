@@ -7,6 +7,7 @@ use super::context_sizes::LearntContextSizes;
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, ModelConversation, guessed_patch, names_of_corrections};
 use super::parameters::{self, SummaryParameters};
 use super::prompt;
+use super::splice;
 use super::subject::Withholding;
 use engine::seams::joint::JointPlan;
 use engine::seams::paid::{Plan, Spent};
@@ -63,7 +64,8 @@ pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntCo
         AnswerPlan::Patch(changes, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             let turns = material.patch(&base.summaries, &changes, &names_of_corrections(&base.corrected));
-            types = material.concerned_heads(&base.summaries, &changes).len();
+            let shown = splice::without_unshown(&base.summaries, &material.unshown(&base.summaries, &changes));
+            types = material.concerned_heads(&shown, &changes).len();
             ("patch", why, vec![turns], guessed_patch(&changes))
         }
         AnswerPlan::Full(why, _) => {

@@ -3,26 +3,27 @@
 use super::changed_texts::names_any;
 use super::evidence::simple_member_name;
 use super::prompt_slots::Slot;
+use super::prose::is_word;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the members whose signatures changed, each with its former name: the only added one of a simple name, and the only removed one.
 pub(super) fn former_signatures<'n>(before: &[(&'n str, String)], after: &[(&'n str, String)]) -> BTreeMap<&'n str, &'n str> {
-    let only_in = |texts: &[(&'n str, String)], others: &[(&'n str, String)], simple: &str| -> Option<&'n str> {
-        let names = texts
-            .iter()
-            .map(|(name, _)| *name)
-            .filter(|name| simple_member_name(name) == simple);
-        let mut names = names.filter(|name| others.iter().all(|(other, _)| other != name));
-        let only = names.next();
-        only.filter(|_| names.next().is_none())
+    let only_in = |texts: &[(&'n str, String)], others: &[(&'n str, String)]| {
+        let others: BTreeSet<&str> = others.iter().map(|(name, _)| *name).collect();
+        let mut only: BTreeMap<&'n str, Option<&'n str>> = BTreeMap::new();
+        let names = texts.iter().map(|(name, _)| *name);
+        for name in names.filter(|name| !name.is_empty() && !others.contains(name)) {
+            only.entry(simple_member_name(name))
+                .and_modify(|one| *one = None)
+                .or_insert(Some(name));
+        }
+        only
     };
-    let names = after.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
-    let changed = names.filter_map(|name| {
-        let simple = simple_member_name(name);
-        let is_added = only_in(after, before, simple) == Some(name);
-        is_added.then(|| Some((name, only_in(before, after, simple)?))).flatten()
-    });
-    changed.collect()
+    let (added, removed) = (only_in(after, before), only_in(before, after));
+    let pairs = added
+        .into_iter()
+        .filter_map(|(simple, name)| Some((name?, (*removed.get(simple)?)?)));
+    pairs.collect()
 }
 
 /// Returns the names of new members of types, of the members that these name, and of all that name one of both.
@@ -49,7 +50,7 @@ pub(super) fn sharing_members(types: &BTreeSet<String>, then: &[Slot], now: &[Sl
 
 /// Returns the members that the text of a member names, itself included.
 fn named_members<'m>(members: &BTreeSet<&'m str>, name: &str, text: &str) -> BTreeSet<&'m str> {
-    let words = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let words = text.split(|c| !is_word(c));
     let words = words.chain([simple_member_name(name)]);
     words.filter_map(|word| members.get(word).copied()).collect()
 }

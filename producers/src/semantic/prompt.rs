@@ -51,7 +51,8 @@ impl Material<'_> {
     pub(super) fn patch(&self, old: &Summaries, changes: &ChangedTexts, corrected: &[String]) -> Vec<Turn> {
         let mut values = self.values(TemplatePart::Patch);
         let unshown = self.unshown(old, changes);
-        let concerned = self.concerned_heads(old, changes);
+        let claims = splice::without_unshown(old, &unshown);
+        let concerned = self.concerned_heads(&claims, changes);
         let earlier = concerned.iter().map(|head| self.earlier_answer(head, old, changes, &unshown));
         let mut previous = earlier.collect::<Vec<_>>().join("\n\n");
         if concerned.len() > 1 {
@@ -68,7 +69,6 @@ impl Material<'_> {
             .iter()
             .filter(|diff| is_worth_showing(diff, changes, &previous))
             .collect();
-        let claims = splice::without_unshown(old, &unshown);
         let mut diff: Vec<String> = shown
             .iter()
             .filter(|diff| !diff.is_of_new_dependency)
@@ -108,17 +108,11 @@ impl Material<'_> {
     }
 
     /// Returns the types that a patch covers. In a group, these are the types whose own texts changed, and those that name a change and have a claim
-    /// to show.
-    pub(super) fn concerned_heads(&self, old: &Summaries, changes: &ChangedTexts) -> Vec<&SummaryHead> {
-        let unshown = self.unshown(old, changes);
+    /// among the shown ones.
+    pub(super) fn concerned_heads(&self, shown: &Summaries, changes: &ChangedTexts) -> Vec<&SummaryHead> {
         let has_shown = |head: &SummaryHead| {
-            let mut sections = old.get(&head.key).into_iter().flatten();
-            sections.any(|(name, text)| {
-                let hidden = unshown.get(&(head.key.clone(), name.clone()));
-                splice::claims(text)
-                    .iter()
-                    .any(|claim| hidden.is_none_or(|hidden| !hidden.contains(*claim)))
-            })
+            let mut sections = shown.get(&head.key).into_iter().flat_map(BTreeMap::values);
+            sections.any(|text| !splice::claims(text).is_empty())
         };
         let names_changed = |head: &SummaryHead| {
             let mut own = self.slots.iter().filter(|slot| slot.kind.is_own() && slot.key == head.key);

@@ -5,6 +5,7 @@
 
 use super::code_lines::code_lines;
 use super::foreign_text::clean;
+use super::prose::is_word;
 use super::secrets::redact;
 use super::tokens::tokens;
 use csharp::implementation::{self, ImplHeader, ImplMember};
@@ -392,7 +393,6 @@ fn used_members(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String,
 
 /// Returns the size of a text in which every word has 8 bytes: a rename moves no limit.
 fn size_without_names(text: &str) -> usize {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count();
     words * 8 + text.chars().filter(|c| !is_word(*c)).count()
 }

@@ -18,7 +18,8 @@ pub(super) fn is_worth_showing(diff: &TextDifference, changes: &ChangedTexts, pr
     !diff.lines.is_empty() && (!is_in_passing || changes.touched.contains(name) || names_any(previous, &BTreeSet::from([name.to_owned()])))
 }
 
-/// Returns the lines of a difference that a patch of these claims shows. Of a ROLE, and of members of which no claim speaks, the new lines suffice.
+/// Returns the lines of a difference that a patch of these claims shows. Removed lines of a ROLE are left out, and those of members that no claim
+/// mentions.
 pub(super) fn shown_lines(diff: &TextDifference, claims: &Summaries) -> String {
     if !matches!(diff.kind, SlotKind::Role | SlotKind::Code) {
         return diff.lines.clone();
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn shown(kind: SlotKind, lines: &str, claim: &str) -> String {
+    fn lines_beside_claim(kind: SlotKind, lines: &str, claim: &str) -> String {
         let diff = TextDifference {
             kind,
             key: "N.A".to_owned(),
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn removed_lines_are_shown_where_a_claim_may_rest_on_them() {
         let lines = "@@ Get\n a;\n-b;\n@@\n c;\n-d;\n+e;\n@@ Put\n-f;\n";
-        let code = |claim: &str| shown(SlotKind::Code, lines, claim);
+        let code = |claim: &str| lines_beside_claim(SlotKind::Code, lines, claim);
         assert_eq!(code("- Puts [Put]."), "@@ Get\n c;\n+e;\n@@ Put\n-f;\n");
         for claim in [
             "- Gets [Get].",
@@ -92,13 +93,13 @@ mod tests {
             assert_eq!(code(claim), lines, "{claim}");
         }
         let constructor = "@@ .ctor\n-a;\n+b;\n";
-        assert_eq!(shown(SlotKind::Code, constructor, "- Puts [Put]."), constructor);
+        assert_eq!(lines_beside_claim(SlotKind::Code, constructor, "- Puts [Put]."), constructor);
     }
 
     #[test]
     fn of_a_role_only_the_new_one_is_shown() {
         let lines = "@@\n-- Was.\n+- Is.\n";
-        assert_eq!(shown(SlotKind::Role, lines, "- Keeps all [A]."), "@@\n+- Is.\n");
-        assert_eq!(shown(SlotKind::Signatures, lines, "- Puts [Put]."), lines);
+        assert_eq!(lines_beside_claim(SlotKind::Role, lines, "- Keeps all [A]."), "@@\n+- Is.\n");
+        assert_eq!(lines_beside_claim(SlotKind::Signatures, lines, "- Puts [Put]."), lines);
     }
 }

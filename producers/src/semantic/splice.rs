@@ -54,14 +54,17 @@ pub(super) fn without_unshown(old: &Summaries, unshown: &Unshown) -> Summaries {
     shown
 }
 
-/// Returns a written section in which claims of the earlier one that end in `…` are whole again.
+/// Returns a written section in which claims of the earlier one of which only the first words and `…` stand there are whole again.
 ///
 /// # Errors
 /// A sentence for the model about a claim that begins no claim of the earlier section, or several.
 pub(super) fn expand_claims(written: &str, old: &str) -> Result<String, String> {
     let start_of = |claim: &str| -> Option<usize> {
-        let start = claim.strip_suffix('…').or_else(|| claim.strip_suffix("..."))?;
-        Some(start.trim_end().len())
+        let (start, rest) = claim.rsplit_once('…').or_else(|| claim.rsplit_once("..."))?;
+        // A full stop and evidence may follow.
+        let rest = rest.trim_matches(['.', ' ']);
+        let is_end = rest.is_empty() || rest.starts_with('[') && rest.ends_with(']');
+        is_end.then(|| start.trim_end_matches(['.', '…', ' ']).len())
     };
     let all = claims(written);
     if all.iter().all(|claim| start_of(claim).is_none()) {
@@ -161,6 +164,8 @@ mod tests {
             ("- Keeps all …\n- New [Get].", Some("- Keeps all nodes [Get].\n- New [Get].")),
             ("- Keeps a lock...", Some("- Keeps a lock\n  for long [Put].")),
             ("- New [Get].\n\n- More.", Some("- New [Get].\n\n- More.")),
+            ("- Keeps all … [Get].", Some("- Keeps all nodes [Get].")),
+            ("- Keeps all ….", Some("- Keeps all nodes [Get].")),
             ("- Keeps …", None),
             ("- Else …", None),
         ] {

@@ -26,7 +26,7 @@ pub(super) fn leave_out_bodies(slots: &mut Vec<Slot>) {
             }
         }
         if has_tests && !slot.pieces.iter().any(|(_, text)| text == MARK) {
-            slot.pieces.push(("…".to_owned(), MARK.to_owned()));
+            slot.pieces.push((String::new(), MARK.to_owned()));
         }
     }
     for slot in slots.iter_mut().filter(|slot| slot.kind == SlotKind::Code) {
@@ -103,7 +103,7 @@ mod tests {
         let of = ("Of()", "Of() => 1");
         let mut slots = vec![structure(&[]), slot(SlotKind::Code, &[("Check()", "Check() { }"), of])];
         leave_out_bodies(&mut slots);
-        let expected = vec![structure(&[("…", MARK)]), slot(SlotKind::Code, &[of])];
+        let expected = vec![structure(&[("", MARK)]), slot(SlotKind::Code, &[of])];
         assert_eq!(slots, expected);
         leave_out_bodies(&mut slots);
         assert_eq!(slots, expected, "again");

@@ -1,7 +1,7 @@
 //! Changes that no claim speaks of: a patch would show no claim and nothing that deserves a new one, so no model is asked.
 //!
-//! Such are removed members, added tests, changed declarations and roles of dependencies, and small changes of bodies with the same facts
-//! (exceptions and their conditions, null results, catches, locks). The next question shows them with the other changes.
+//! Such are removed members and documentation, added tests, changed declarations and roles of dependencies, and small changes of bodies with the
+//! same facts (exceptions and their conditions, null results, catches, locks, waits). The next question shows them with the other changes.
 
 use super::answer::Summaries;
 use super::body_facts::facts;
@@ -10,22 +10,15 @@ use super::churn_guard::is_odd;
 use super::member_relations::changed_members;
 use super::prompt::Material;
 use super::prompt_slots::{Slot, SlotKind};
-use super::shown_differences::is_worth_showing;
 use super::splice;
 use super::test_methods::is_test;
+use std::collections::BTreeMap;
 
 /// Changed share of the text above which bodies may deserve new claims.
 const LARGE: f64 = 0.2;
 
 /// Whether no claim rests on the changes since `then`, and none of them deserves a new one.
 pub(super) fn are_unspoken(material: &Material<'_>, old: &Summaries, changes: &ChangedTexts, then: &[Slot]) -> bool {
-    let unshown = material.unshown(old, changes);
-    let is_hidden = |(key, name, text): (&String, &String, &String)| {
-        let hidden = unshown.get(&(key.clone(), name.clone()));
-        splice::claims(text)
-            .iter()
-            .all(|claim| hidden.is_some_and(|hidden| hidden.contains(*claim)))
-    };
     let is_harmless = |diff: &TextDifference| match diff.kind {
         SlotKind::Role | SlotKind::Signatures => true,
         SlotKind::Docs => diff.lines.lines().all(|line| line == "@@" || line.starts_with('-')),
@@ -36,11 +29,14 @@ pub(super) fn are_unspoken(material: &Material<'_>, old: &Summaries, changes: &C
         }
         SlotKind::Code => keeps_facts(&diff.key, then, material.slots, changes.share),
     };
-    let mut sections = old
-        .iter()
-        .flat_map(|(key, sections)| sections.iter().map(move |(name, text)| (key, name, text)));
-    let mut shown = changes.diffs.iter().filter(|diff| is_worth_showing(diff, changes, ""));
-    changes.new_types.is_empty() && shown.all(is_harmless) && sections.all(is_hidden)
+    // A difference without lines is one of spelling.
+    let mut shown = changes.diffs.iter().filter(|diff| !diff.lines.is_empty());
+    let shows_claim = || {
+        let claims = splice::without_unshown(old, &material.unshown(old, changes));
+        let mut sections = claims.values().flat_map(BTreeMap::values);
+        sections.any(|text| !splice::claims(text).is_empty())
+    };
+    changes.new_types.is_empty() && shown.all(is_harmless) && !shows_claim()
 }
 
 /// Whether the code of a type only lost members, or also changed little and with the same facts.
@@ -62,7 +58,6 @@ mod tests {
     use crate::semantic::template::Template;
     use engine::seams::producer::Params;
     use engine::values::digest::Digest;
-    use std::collections::BTreeMap;
 
     fn slot(kind: SlotKind, key: &str, pieces: &[(&str, &str)]) -> Slot {
         let pieces = pieces.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));

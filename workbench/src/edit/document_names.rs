@@ -28,29 +28,34 @@ impl DocumentNames {
         if !files.is_in_place(path) {
             return Ok(own);
         }
-        // Check the paths: the checkout's author may have written the stored data, too.
-        let is_meant = |other: &String| files.is_one(path, other) && files.resolve(other).as_ref() == Ok(other);
         let log = DraftLog::from_files(files)?;
-        let remembered: BTreeSet<String> = log
-            .observed_documents()
-            .into_iter()
-            .filter(|other| is_meant(other))
-            .cloned()
-            .collect();
         let sessions = session::list_sessions(files)?;
         let edited = sessions
             .iter()
             .flat_map(|session| session.paths())
-            .filter(|other| is_meant(other))
+            .filter(|other| is_name_of(files, path, other))
             .cloned();
-        let first = remembered
-            .first()
-            .filter(|_| !remembered.contains(path))
-            .unwrap_or(&own.path)
-            .clone();
         Ok(Self {
-            path: first,
-            all: own.all.into_iter().chain(edited).chain(remembered).collect(),
+            path: journal_name(files, &log, path),
+            all: own.all.into_iter().chain(edited).chain(observed_names(files, &log, path)).collect(),
         })
     }
+}
+
+/// Returns the name of the journal of a file with several names: the given one, unless only another one has a journal.
+pub(super) fn journal_name(files: &impl Files, log: &DraftLog, path: &str) -> String {
+    let observed = observed_names(files, log, path);
+    let other = observed.first().filter(|_| !observed.contains(path));
+    other.map_or_else(|| path.to_owned(), String::clone)
+}
+
+/// Returns the names of the file at a path that have a journal.
+fn observed_names(files: &impl Files, log: &DraftLog, path: &str) -> BTreeSet<String> {
+    let observed = log.observed_documents().into_iter();
+    observed.filter(|other| is_name_of(files, path, other)).cloned().collect()
+}
+
+/// Whether another path is a name of the same file. It is checked: the checkout's author may have written the stored data, too.
+fn is_name_of(files: &impl Files, path: &str, other: &String) -> bool {
+    files.is_one(path, other) && files.resolve(other).as_ref() == Ok(other)
 }

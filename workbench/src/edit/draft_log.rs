@@ -4,7 +4,7 @@
 //! A step is durable before the session that it belongs to, and after the contents that it names. A line that does not parse was cut by a kill.
 
 use super::contents::Content;
-use super::document_names::DocumentNames;
+use super::document_names::journal_name;
 use super::expiry::end_expired;
 use super::files::Files;
 use super::journal::{Journal, Look};
@@ -98,11 +98,14 @@ impl<F: Files> EditRun<'_, F> {
     /// # Errors
     /// When they cannot be written.
     pub(super) fn store_session(&mut self, operation: &str) -> io::Result<()> {
+        let files = self.files;
+        let is_linked = self.steps.iter().any(|step| files.is_in_place(&step.path));
+        let log = is_linked.then(|| DraftLog::from_files(files)).transpose()?;
         for step in &mut self.steps {
-            let name = match self.files.is_in_place(&step.path) {
-                true => Some(DocumentNames::from_path(self.files, &step.path)?.path).filter(|name| *name != step.path),
-                false => None,
-            };
+            let log = log.as_ref().filter(|_| files.is_in_place(&step.path));
+            let name = log
+                .map(|log| journal_name(files, log, &step.path))
+                .filter(|name| *name != step.path);
             *step = Step {
                 session: self.session.id.clone(),
                 number: self.session.operations,
@@ -179,10 +182,8 @@ impl DraftLog {
 
     /// Returns the versions of a document of a session, whose numbers are those of its operations.
     pub fn journal_of_session(&self, session: &EditSession, path: &str) -> Journal {
-        let steps = self.remembered_steps(&session.id).into_iter().map(|(_, step)| step);
-        let steps: Vec<&Step> = steps
-            .filter(|step| step.path == path && step.number <= session.operations)
-            .collect();
+        let mut steps = self.remembered_steps(|step| step.session == session.id && step.path == path);
+        steps.retain(|step| step.number <= session.operations);
         let is_cut = steps.chunk_by(|one, other| one.number == other.number).count() >= REMEMBERED;
         let begin = steps.first().filter(|_| is_cut).map_or(0, |step| step.number.saturating_sub(1));
         let now = session.documents.get(path).map(|document| &document.now.text);
@@ -197,21 +198,21 @@ impl DraftLog {
         journal
     }
 
-    /// Returns the steps of each document's last operations in a session, complete for each operation, with their places in the log.
-    fn remembered_steps(&self, session: &str) -> Vec<(usize, &Step)> {
-        let mut operations: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
+    /// Returns the wanted steps of each document's last operations in a session, complete for each operation, oldest first.
+    fn remembered_steps(&self, is_wanted: impl Fn(&Step) -> bool) -> Vec<&Step> {
+        let mut operations: BTreeMap<(&str, &str), (usize, u64)> = BTreeMap::new();
         let mut steps = Vec::new();
-        for (at, entry) in self.entries.iter().enumerate().rev() {
+        for entry in self.entries.iter().rev() {
             let Entry::Step(step) = entry else { continue };
-            if step.session != session {
+            if !is_wanted(step) {
                 continue;
             }
-            let (count, last) = operations.entry(&step.path).or_default();
+            let (count, last) = operations.entry((&step.session, &step.path)).or_default();
             if *last != step.number {
                 (*count, *last) = (*count + 1, step.number);
             }
             if *count <= REMEMBERED {
-                steps.push((at, step));
+                steps.push(step);
             }
         }
         steps.reverse();
@@ -229,7 +230,9 @@ impl DraftLog {
 
     /// Whether a live context has shown a document.
     pub fn has_journal(&self, path: &str) -> bool {
-        self.observed_documents().iter().any(|known| *known == path)
+        self.entries
+            .iter()
+            .any(|entry| matches!(entry, Entry::Journal(journal) if journal.path == path))
     }
 
     /// Returns the journal of a document. The first look at a document finds the steps of the sessions that have not ended.
@@ -261,9 +264,8 @@ impl DraftLog {
 
     /// Adds the contents that the folds name to `wanted`, and writes the log anew if it shrinks by half.
     pub(super) fn collect_contents(&self, files: &impl Files, wanted: &mut BTreeSet<String>) {
-        let steps = self.sessions.iter().flat_map(|session| self.remembered_steps(session));
-        let steps: BTreeMap<usize, &Step> = steps.collect();
-        let steps = steps.into_values().map(|step| Entry::Step(step.clone()));
+        let steps = self.remembered_steps(|step| self.sessions.contains(&step.session));
+        let steps = steps.into_iter().map(|step| Entry::Step(step.clone()));
         let journals = self.observed_documents().into_iter().map(|path| Entry::Journal(self.journal(path)));
         let mut lines = String::new();
         for entry in steps.chain(journals) {

@@ -316,7 +316,7 @@ fn list_sessions<F: Files>(files: &F, now: u64, recovered: Vec<String>) -> Resul
     });
     let mut lines: Vec<String> = sessions.iter().map(|session| describe_session(session, now)).collect();
     if count > lines.len() {
-        lines.push(format!("and {} more single edits", count - lines.len()));
+        lines.push(format!("and {}", plural(count - lines.len(), "more single edit")));
     }
     let mut response = refusal_response(&Trouble::new(format!("{} in this checkout", plural(count, "session")), ""), "-");
     response.status = Status::Success;

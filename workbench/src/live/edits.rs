@@ -66,8 +66,10 @@ pub fn record_look<F: Files>(files: &F, _: &F::EditLock, look: Look, bytes: &[&[
 pub fn record_failed_try<F: Files>(files: &F, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
     let lock = files.lock_for_editing()?;
     let path = DocumentNames::from_path(files, path)?.path;
-    let text = files.read(&path)?.filter(|found| decode(&found.bytes).is_ok());
-    let Some(found) = text.filter(|_| DraftLog::from_files(files).is_ok_and(|log| log.has_journal(&path))) else {
+    if !DraftLog::from_files(files)?.has_journal(&path) {
+        return Ok(());
+    }
+    let Some(found) = files.read(&path)?.filter(|found| decode(&found.bytes).is_ok()) else {
         return Ok(());
     };
     let look = Look {

@@ -1,4 +1,4 @@
-//! Names that C# infers from a member: `new { p.Size }` has a property `Size`, and `(p.Size, 1)` an element `Size`. Code that uses the inferred
+//! Names that C# infers from a member: `new { p.Size }` and `new { p?.Size }` have a property `Size`, and `(p.Size, 1)` an element `Size`. Code that uses the inferred
 //! name would not follow a rename.
 
 use super::Obstacles;
@@ -8,10 +8,12 @@ use producers::languages::selector::Selector;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-static OBJECTS: LazyLock<Selector> =
-    LazyLock::new(|| selector("(anonymous_object_creation_expression [(member_access_expression) (identifier)] @target)"));
-static TUPLES: LazyLock<Selector> =
-    LazyLock::new(|| selector("(tuple_expression (argument [(member_access_expression) (identifier)] @target))"));
+static OBJECTS: LazyLock<Selector> = LazyLock::new(|| {
+    selector("(anonymous_object_creation_expression [(member_access_expression) (conditional_access_expression) (identifier)] @target)")
+});
+static TUPLES: LazyLock<Selector> = LazyLock::new(|| {
+    selector("(tuple_expression (argument [(member_access_expression) (conditional_access_expression) (identifier)] @target))")
+});
 
 fn selector(text: &str) -> Selector {
     Selector::compile(".cs", text).expect("invariant: the grammar has these nodes")

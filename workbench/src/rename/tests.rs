@@ -337,6 +337,8 @@ fn names_that_are_inferred_from_a_member_are_in_the_way() {
     };
     for body in [
         "var a = new { p.Val }; return a.Val;",
+        "var a = new { p?.Val }; return a.Val ?? 0;",
+        "var t = (p?.Val, 1); return t.Val ?? 0;",
         "var a = new /* of it */ { p.Val }; return a.Val;",
         "var a = new { X = 1, Val }; return a.X;",
         "var t = (p.Val, 1); return t.Val;",

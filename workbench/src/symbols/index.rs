@@ -327,6 +327,11 @@ impl Symbols {
         self.lines(simple).filter_map(|line| declared(".ctor", line.strip_prefix('.')?))
     }
 
+    /// Whether a type has this symbol, in whichever project.
+    pub fn has_symbol(&self, symbol: &str) -> bool {
+        self.find(symbol).is_some() || self.types_named(simple_name(symbol)).any(|key| symbol_of(key) == symbol)
+    }
+
     /// Returns the keys of all types of a simple name.
     pub fn types_named<'s>(&'s self, simple: &str) -> impl Iterator<Item = &'s str> + use<'s> {
         self.lines(simple).filter_map(|line| line.strip_prefix('='))

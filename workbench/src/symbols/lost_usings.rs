@@ -61,6 +61,11 @@ fn targets_of_usings(syntax: &Syntax) -> impl Iterator<Item = &str> {
     plain.map(|one| one.target.trim_start_matches("global::"))
 }
 
+/// Whether a file has an alias of this name.
+fn is_alias(syntax: &Syntax, name: &str) -> bool {
+    syntax.usings.iter().any(|one| one.alias.as_deref() == Some(name))
+}
+
 /// Targets of using directives that the edits removed, by file.
 pub(super) struct RemovedUsings(BTreeMap<String, BTreeSet<String>>);
 
@@ -103,19 +108,21 @@ impl RemovedUsings {
     }
 
     /// Describes the types that a file names through removed directives. `named`: as for [`missing_usings`].
-    fn describe_types(&self, symbols: &Symbols, file: &EditedFile, named: &BTreeSet<String>) -> BTreeSet<String> {
+    fn describe_types(&self, symbols: &Symbols, file: &EditedFile, syntax: &Syntax, named: &BTreeSet<String>) -> BTreeSet<String> {
         let mut messages = BTreeSet::new();
         for target in self.of_file(&file.path) {
             for name in named {
-                let is_declared = |key: String| symbols.find(&key).is_some() || dotnet::known(&key).is_some();
+                let is_declared = |key: String| symbols.has_symbol(&key) || dotnet::known(&key).is_some();
                 let is_of_target = match name.rsplit_once('.') {
                     Some((space, _)) => space == target && dotnet::get(name).is_some(),
                     None => is_declared(format!("{target}.{name}")) || is_declared(format!("{target}.{name}Attribute")),
                 };
-                if !is_of_target {
+                let last = last_name(name);
+                // The places of a member of that name are not those of the type.
+                let is_member = || syntax.types.iter().flat_map(|decl| &decl.members).any(|member| member.name == last);
+                if !is_of_target || is_alias(syntax, last) || is_member() {
                     continue;
                 }
-                let last = last_name(name);
                 let places = list_places(file, last, |before| !before.ends_with(['.', ':']), |_| true);
                 if !places.is_empty() {
                     messages.insert(format!("{last} needs `using {target};` at {}", places.join(", ")));
@@ -135,12 +142,12 @@ pub(super) fn missing_usings(
 ) -> BTreeSet<String> {
     let mut messages = BTreeSet::new();
     for file in files {
-        messages.extend(removed.describe_types(symbols, file, named));
+        let syntax = parse_code(&file.after, &BTreeSet::new());
+        messages.extend(removed.describe_types(symbols, file, &syntax, named));
         // The global usings of a file without a project are unknown.
         if !globals.have_project_of(&file.path) {
             continue;
         }
-        let syntax = parse_code(&file.after, &BTreeSet::new());
         let all = globals.of_file(&file.path).map(|target| target.trim_start_matches("global::"));
         let opened: BTreeSet<&str> = targets_of_usings(&syntax).chain(all).chain(removed.of_file(&file.path)).collect();
         let is_around = |space: &str| syntax.types.iter().any(|decl| is_within(&decl.namespace, space));
@@ -154,9 +161,8 @@ pub(super) fn missing_usings(
             if symbols.declared(last).next().is_some() {
                 continue;
             }
-            let is_alias = syntax.usings.iter().any(|one| one.alias.as_deref() == Some(last));
             let places = new_places(file, last, |before| !before.ends_with(['.', ':']));
-            if !places.is_empty() && !is_alias {
+            if !places.is_empty() && !is_alias(&syntax, last) {
                 messages.insert(format!("{last} needs `using {space};` at {}", places.join(", ")));
             }
         }
@@ -232,6 +238,8 @@ mod tests {
                 "Box needs `using Deep;` at src/a.cs:2:25"
             ]
         );
+        let alias = format!("{usings}using StringBuilder = System.Text.StringBuilder;");
+        assert_eq!(told(&alias, "using System.Text; "), [""; 0]);
         assert_eq!(
             told(usings, "using System.Text; "),
             ["StringBuilder needs `using System.Text;` at src/a.cs:2:32"]

@@ -32,6 +32,15 @@ pub(super) fn differs_in_result(of_base: &Overload, levels: &[Shape], of_heir: &
     is_bound && !levels.is_empty() && levels.iter().all(differs_by)
 }
 
+/// Whether the results of a required member and of a class's member certainly differ in every instantiation of their types, as far as both are bound.
+pub(super) fn results_differ((required, of_required): (&Overload, &[Shape]), (one, of_one): (&Overload, &[Shape])) -> bool {
+    let is_bound = !required.bound_result.is_empty() && !one.bound_result.is_empty();
+    let (wanted, given) = (Shape::read(&required.bound_result, false), Shape::read(&one.bound_result, false));
+    let differ = |level: &Shape, of: &Shape| are_different(&substituted(&wanted, level.args()), &substituted(&given, of.args()));
+    let differs_by = |level: &Shape| of_one.iter().all(|of| differ(level, of));
+    is_bound && !of_required.is_empty() && !of_one.is_empty() && of_required.iter().all(differs_by)
+}
+
 /// Substitutes type arguments for the parameters of the declaring type; those of the method stay.
 fn substituted(shape: &Shape, own: &[Shape]) -> Shape {
     /// Limit of distinguished type parameters of a method.

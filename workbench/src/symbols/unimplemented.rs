@@ -6,7 +6,7 @@ use super::contracts;
 use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::overloads::{self, Overload, explicit_interface, short_of};
-use super::substituted_parameters::differs_in_result;
+use super::substituted_parameters::{base_levels, results_differ};
 use crate::edit::declared::list_declarations;
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::member_head::MemberHead;
@@ -144,7 +144,7 @@ pub fn missing_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dy
     let is_abstract = own.parts.iter().any(|part| part.decl.modifiers.iter().any(|one| one == "abstract"));
     for (at, level) in levels.iter().enumerate().skip(1) {
         if level.is_interface || !is_abstract {
-            missing_in((at, level), &levels, &rows, &dotnet_members, &mut found.members);
+            missing_in(&world, (at, level), &levels, &rows, &dotnet_members, &mut found.members);
         }
     }
     let names: BTreeSet<&str> = levels
@@ -337,6 +337,7 @@ pub(super) fn parts(text: &str, defines: &BTreeSet<String>, is_wanted: impl Fn(&
 
 /// Adds the members that one base requires and no class implements.
 fn missing_in(
+    world: &World<'_>,
     (at, level): (usize, &Level),
     all: &[Level],
     rows: &BTreeMap<&str, Vec<Overload>>,
@@ -391,9 +392,9 @@ fn missing_in(
             let public = |one: &Overload| {
                 one.name == own.name && one.accessibility == "public" && one.is_static == own.is_static && may_implement(own, one)
             };
-            let of_level = [Shape::of_key(&level.key)];
             let implements = |other: &Level| {
-                let differs = |one: &Overload| other.arguments.is_empty() && differs_in_result(own, &of_level, one);
+                let levels_of = |base: &Level| base_levels(world, &all[0].key, &base.key);
+                let differs = |one: &Overload| results_differ((own, &levels_of(level)), (one, &levels_of(other)));
                 !other.is_interface && has(other, &|one: &Overload| public(one) && !differs(one))
             };
             let overrides = |one: &Overload| one.name == own.name && one.is_override;

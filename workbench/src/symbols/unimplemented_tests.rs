@@ -69,11 +69,25 @@ interface IOf<T> { T Get(); }
 class Base<T> { public T Get() => default; }
 class Heir : Base<int>, IOf<int> { }
 class Same<T> : IOf<T> { public T Get() => default; }
+class OtherBase : Base<string>, IOf<int> { }
+class OtherResult<T> : IOf<T> { public string Get() => null; }
+class Written : IOf<int> { public string Get() => null; }
 ";
     let missing = |key: &str| missing(text, key).0.len();
     assert_eq!(
-        ["Fields", "Results", "Method", "Good", "Heir", "Same`1"].map(missing),
-        [3, 2, 1, 0, 0, 0]
+        [
+            "Fields",
+            "Results",
+            "Method",
+            "Good",
+            "Heir",
+            "Same`1",
+            "OtherBase",
+            "OtherResult`1",
+            "Written"
+        ]
+        .map(missing),
+        [3, 2, 1, 0, 0, 0, 1, 1, 1]
     );
 }
 

@@ -80,7 +80,7 @@ impl<'i> Document<'i> {
         }
         let mut document = Self {
             name: inputs.var("pack").unwrap_or_default(),
-            remains: remains(&selection, &texts),
+            remains: Vec::new(),
             selection,
             cut: Cut::default(),
             texts,

@@ -131,7 +131,7 @@ impl SymbolEdit<'_> {
                 Some(arity) if arity > 0 => format!("{plain}`{arity}"),
                 _ => plain,
             };
-            symbols.find(&key).is_some() || dotnet::known(&key).is_some()
+            symbols.has_symbol(&key) || dotnet::known(&key).is_some()
         };
         let is_namespace = |space: &str| dotnet::has_namespace(space) || symbols.namespaces().iter().any(|one| is_within(one, space));
         let known = TypeNames {

@@ -84,7 +84,7 @@ impl Method for Gc {
         context.say(&describe_damage(disk.damage()));
         if let Some(why) = &report.not_compacted {
             let why = format!("the store's file was not compacted: {why}");
-            desk.conclude(Failed::new(Code::Ok, Diagnostic::warning(ErrorCode::W_NOT_COMPACTED, why)));
+            desk.remark(Diagnostic::warning(ErrorCode::W_NOT_COMPACTED, why));
         }
         if !report.reached {
             let why = Diagnostic::error(ErrorCode::E_MAX_SIZE, not_reached(&report, &options));

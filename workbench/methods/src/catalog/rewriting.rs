@@ -226,7 +226,7 @@ impl Rewriting<'_> {
         let only = way.0.first().filter(|_| way.0.len() == 1);
         let message = match only {
             Some(only) => format!("{}: {only}", self.refusal),
-            None if way.0.len() > MOST_NAMED => format!("{}: {} obstacles, of which {MOST_NAMED} are listed", self.refusal, way.0.len()),
+            None if way.0.len() > MOST_NAMED => format!("{}: {} obstacles; the first {MOST_NAMED} follow", self.refusal, way.0.len()),
             None => format!("{}: {} obstacles", self.refusal, way.0.len()),
         };
         let named = way.0.iter().take(if only.is_some() { 0 } else { MOST_NAMED });

@@ -479,6 +479,11 @@ impl<'c> Desk<'c> {
         self.worst = self.worst.max(code);
     }
 
+    /// Reports a diagnostic after the answer.
+    pub fn remark(&mut self, diagnostic: Diagnostic) {
+        self.remarks.push(diagnostic);
+    }
+
     /// Reports diagnostics after the answer, and worsens the exit code.
     pub fn conclude(&mut self, failed: Failed) {
         self.worsen(failed.code);

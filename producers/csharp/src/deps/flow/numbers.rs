@@ -210,7 +210,7 @@ impl Flow<'_, '_> {
         self.is_variable(value) || is_known && !converts_constant
     }
 
-    /// Returns the range of the value of a constant of the type `int`.
+    /// Returns the range of the value of a constant of the type `int` or `long`.
     pub(super) fn range_of(&self, value: &Expression) -> Option<IntegerRange> {
         let members = match value {
             Expression::Name(name) if self.find_local(&name.word.text).is_some() => {
