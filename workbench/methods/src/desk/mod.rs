@@ -13,6 +13,7 @@ pub mod output_file;
 pub mod outputs;
 pub mod person;
 pub mod request_context;
+mod saving_thread;
 pub mod settings;
 pub mod turn;
 pub mod workspace_names;
@@ -34,16 +35,15 @@ use model_limits::AskingArgs;
 use one_output::{LabelledOutput, make_output};
 use outputs::{build_outputs, list_outputs};
 use request_context::RequestContext;
+use saving_thread::SavingThread;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 use turn::AcquiredTurn;
 use workbench::context::index::Index;
-use workbench::context::saved_documents::{self, SavedDocuments};
+use workbench::context::saved_documents::SavedDocuments;
 use workbench::context::source_cache::IndexWithSources;
 use workbench::context::withheld_files::{WithheldFiles, never_send};
 use workbench::health::Health;
@@ -86,30 +86,10 @@ pub struct Desk<'c> {
     words: HashMap<WordSource, Arc<WordIndex>>,
     /// Word indexes of the request that this one is a part of, in a workspace with other texts.
     lent_words: HashMap<WordSource, Arc<WordIndex>>,
-    saving: Saving,
+    saving: SavingThread,
     worst: Code,
     /// Diagnostics to report after the answer.
     remarks: Vec<Diagnostic>,
-}
-
-/// A thread that saves the documents of a search index while the answer is computed. The request waits for its end.
-#[derive(Default)]
-struct Saving(Option<JoinHandle<()>>);
-
-impl Saving {
-    fn start_saving(root: PathBuf, index: Arc<IndexWithSources>) -> Self {
-        // Without the file the next process builds the documents again.
-        Self(Some(std::thread::spawn(move || {
-            _ = saved_documents::save_documents(&root, &index.index)
-        })))
-    }
-}
-
-impl Drop for Saving {
-    fn drop(&mut self) {
-        // A failure to save does not fail the request.
-        self.0.take().map(JoinHandle::join);
-    }
 }
 
 /// Host that answers several requests at once.
@@ -157,7 +137,7 @@ impl<'c> Desk<'c> {
             read: HashMap::new(),
             words: HashMap::new(),
             lent_words: HashMap::new(),
-            saving: Saving::default(),
+            saving: SavingThread::default(),
             open: None,
             closed: None,
             worst: Code::Ok,
@@ -469,7 +449,7 @@ impl<'c> Desk<'c> {
             host.keep_index(&index, moment);
         }
         if self.context.overlay().is_none() && index.index.is_worth_saving() {
-            self.saving = Saving::start_saving(root, index.clone());
+            self.saving = SavingThread::start(root, index.clone());
         }
         Ok(index)
     }
