@@ -6,6 +6,8 @@ use serde::Serialize;
 
 /// Limit of a message that every server accepts, in bytes.
 const MESSAGE: usize = 4 << 20;
+/// Limit of an answer, in bytes.
+pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
 /// Bytes of a batch besides its blobs.
 const MARGIN: usize = 64 << 10;
 /// Bytes of a batch besides the data, per blob.

@@ -1,9 +1,10 @@
 //! Blobs of the server: finding the missing ones, sending and reading them in batches, large ones singly.
 
+use crate::agreed_capabilities::LONGEST_ANSWER;
 use crate::cache_counters::ServerFault;
 use crate::names::BlobName;
 use crate::request_sender::{RequestKind, Unanswered};
-use crate::server::{LONGEST_ANSWER, Server, is_refusal};
+use crate::server::{Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::content_addressable_storage_client::ContentAddressableStorageClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
     BatchReadBlobsRequest, BatchUpdateBlobsRequest, FindMissingBlobsRequest, batch_update_blobs_request, compressor,

@@ -4,10 +4,11 @@
 //! the engine reads it. Requests forbid the server to cache these actions, because only this build needs them. On any error the engine does the work
 //! itself, and the first reason is reported; after some failures in a row no shard is sent.
 
+use crate::agreed_capabilities::LONGEST_ANSWER;
 use crate::blobs::NotTaken;
 use crate::client::Inner;
 use crate::names::BlobName;
-use crate::server::{LONGEST_ANSWER, Server, is_refusal};
+use crate::server::{Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::execution_client::ExecutionClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
     Action, ActionResult, Command, Directory, ExecuteRequest, ExecuteResponse, FileNode, Platform, platform,

@@ -1,10 +1,11 @@
 //! Blobs that are too large for a message: sent and read in pieces.
 
+use crate::agreed_capabilities::LONGEST_ANSWER;
 use crate::blobs::{NotTaken, compress, decompress};
 use crate::cache_counters::ServerFault;
 use crate::names::BlobName;
 use crate::request_sender::{RequestKind, Unanswered};
-use crate::server::{LONGEST_ANSWER, Server};
+use crate::server::Server;
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use bazel_remote_apis::google::bytestream::{ReadRequest, WriteRequest};
 use engine::seams::remote::WrongRemoteAnswer;

@@ -3,8 +3,8 @@
 //! `blobs/XX/REST` is a blob under its BLAKE3 digest, `results/XX/REST` an ActionResult under the digest of its action. The reader detects
 //! objects that other programs cut, changed or removed, as with a server.
 
+use crate::agreed_capabilities::LONGEST_ANSWER;
 use crate::names::BlobName;
-use crate::server::LONGEST_ANSWER;
 use bazel_remote_apis::build::bazel::remote::execution::v2::ActionResult;
 use engine::values::digest::Digest;
 use prost::Message;

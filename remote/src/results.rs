@@ -1,13 +1,14 @@
 //! Results of the action cache: looking them up with their records, and storing them.
 
 use crate::action::{self, RECORD};
+use crate::agreed_capabilities::LONGEST_ANSWER;
 use crate::blobs::NotTaken;
 use crate::cache_counters::ServerFault;
 use crate::inline_outputs;
 use crate::names::{BlobName, ServerNames};
 use crate::record;
 use crate::request_sender::{RequestKind, Unanswered};
-use crate::server::{LONGEST_ANSWER, Server, is_refusal};
+use crate::server::{Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::action_cache_client::ActionCacheClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{
     ActionResult, ExecutedActionMetadata, GetActionResultRequest, OutputFile, UpdateActionResultRequest,

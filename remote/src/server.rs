@@ -24,8 +24,6 @@ use tonic::{Code, Request, Status};
 
 /// Header that names the requesting tool, but neither user nor machine.
 const METADATA: &str = "build.bazel.remote.execution.v2.requestmetadata-bin";
-/// Limit of an answer, in bytes.
-pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
 /// Bytes of an answer that a server sends before it waits for their receipt. An adaptive window begins with 64 KiB: then a small transfer takes
 /// another round trip, and makes the cache look slow.
 const STREAM_WINDOW: u32 = 8 << 20;
