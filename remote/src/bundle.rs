@@ -1,8 +1,9 @@
 //! A bundle: the addresses of the volumes of a tree's results, in one small blob. It is stored under several names: that of its tree, and
 //! names by which similar trees find it.
 
-use crate::graph_pieces::GraphAddress;
-use crate::volume::Address;
+use crate::names::BlobName;
+use crate::piece::BundlePiece;
+use crate::volume::{self, Address};
 use engine::seams::remote::Wanted;
 use engine::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
@@ -22,6 +23,46 @@ pub(crate) struct BundleContent {
     /// Address of the graph of its tree.
     #[n(1)]
     pub graph: Option<GraphAddress>,
+}
+
+/// Address of a graph.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct GraphAddress {
+    /// Hash function of the names.
+    #[n(0)]
+    pub function: i32,
+    /// Pieces of the graph, in the order in which they apply.
+    #[n(1)]
+    pub pieces: Vec<RowPieces>,
+}
+
+/// Rows in one piece, and their digests in another, by which a later job finds the rows that changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct RowPieces {
+    #[n(0)]
+    pub rows: BundlePiece,
+    #[n(1)]
+    pub digests: BundlePiece,
+}
+
+impl GraphAddress {
+    /// Returns the address as the cache of this number hands it out.
+    pub(crate) fn handed_out_by(&self, cache: u64) -> Vec<u8> {
+        volume::handed_out_by(cache, self)
+    }
+
+    /// Decodes an address that the cache of this number handed out; `None` if another cache did.
+    pub(crate) fn from_bytes(bytes: &[u8], cache: u64) -> Option<Self> {
+        volume::read_address(bytes, cache)
+    }
+
+    /// Returns the names of all pieces.
+    pub(crate) fn piece_names(&self) -> impl Iterator<Item = BlobName> {
+        self.pieces
+            .iter()
+            .flat_map(|piece| [piece.rows.piece_name(), piece.digests.piece_name()])
+    }
 }
 
 /// Returns the lookup of a bundle by its name.

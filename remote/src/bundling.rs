@@ -3,24 +3,20 @@
 //! damaged.
 
 use crate::blobs::NotTaken;
-use crate::bundle::{self, BundleContent};
+use crate::bundle::{self, BundleContent, GraphAddress};
 use crate::cache_counters::ServerFault;
-use crate::client::Inner;
-use crate::graph_pieces::GraphAddress;
+use crate::connection::Connection;
 use crate::names::BlobName;
 use crate::new_volumes::{NewVolume, each_new_volume};
 use crate::piece;
+use crate::prepared_bundle::PreparedBundle;
 use crate::server::Server;
 use crate::volume::{self, Address};
-use engine::seams::remote::{BlobRef, BundleOffer, PREFIX, SharedOutput, SharedResult, VolumeIndex, prefix};
+use engine::seams::remote::{BlobRef, BundleOffer, PREFIX, SharedOutput, SharedResult};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-/// Number of results and outputs below which a volume is small.
-const FEW: usize = 512;
-/// Number of small volumes above which they are merged.
-const SMALL: usize = 16;
 /// Number of new volumes whose pieces are sent together.
 const AT_ONCE: usize = 8;
 /// Limit of bytes of earlier volumes that are read back; another sample each time.
@@ -31,30 +27,7 @@ const NUMBERS: u32 = 3;
 /// Name and bytes of a piece that the server has undamaged.
 pub(crate) type Sent = Option<(BlobName, Arc<[u8]>)>;
 
-/// Contents of an offer that earlier volumes already have.
-#[derive(Default)]
-pub(crate) struct Earlier {
-    /// Whether these volumes are of the same tree.
-    is_own: bool,
-    /// Prefixes of the keys in all of them.
-    keys: HashSet<[u8; PREFIX]>,
-    earlier_volumes: Vec<Address>,
-    /// Prefixes of the keys in the earlier volumes.
-    pub kept_keys: HashSet<[u8; PREFIX]>,
-    /// Prefixes of the digests of outputs in the earlier volumes.
-    pub kept_outputs: HashSet<[u8; PREFIX]>,
-}
-
-/// An earlier bundle that a new one continues.
-#[derive(Default)]
-pub(crate) struct Prepared {
-    /// Names of the new bundle.
-    names: Vec<Digest>,
-    earlier: Earlier,
-    graph: Option<GraphAddress>,
-}
-
-impl Inner {
+impl Connection {
     /// Stores a bundle under its names. Returns whether the server has all of it, undamaged.
     pub(crate) fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
         let Some(server) = self.server().filter(|_| self.writes()) else {
@@ -71,14 +44,14 @@ impl Inner {
             return Ok(false);
         };
         let prepared = self.lock_prepared().take().filter(|prepared| prepared.names == offer.names);
-        let Prepared { earlier, graph, .. } = match prepared {
+        let PreparedBundle { earlier, graph, .. } = match prepared {
             Some(prepared) => prepared,
             None => {
                 let keys: Vec<ActionKey> = offer.results.iter().map(|bundled| bundled.result.key).collect();
                 self.prepare(server, offer.names, offer.near, &keys)?
             }
         };
-        let mut addresses = earlier.earlier_volumes.clone();
+        let mut addresses = earlier.addresses.clone();
         let mut waiting: Vec<NewVolume> = Vec::new();
         let mut is_sound = true;
         let too_large = each_new_volume(offer, &earlier, |volume| {
@@ -126,16 +99,16 @@ impl Inner {
         kept
     }
 
-    fn lock_prepared(&self) -> MutexGuard<'_, Option<Prepared>> {
+    fn lock_prepared(&self) -> MutexGuard<'_, Option<PreparedBundle>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Finds an earlier bundle, and those of its volumes to keep: the server has them, and most of their results have one of these keys.
-    fn prepare(&self, server: &Arc<Server>, names: &[Digest], near: &[Digest], keys: &[ActionKey]) -> Result<Prepared, NotTaken> {
+    fn prepare(&self, server: &Arc<Server>, names: &[Digest], near: &[Digest], keys: &[ActionKey]) -> Result<PreparedBundle, NotTaken> {
         let near: Vec<Digest> = names.iter().take(1).chain(near).copied().collect();
-        let mut prepared = Prepared {
+        let mut prepared = PreparedBundle {
             names: names.to_vec(),
-            ..Prepared::default()
+            ..PreparedBundle::default()
         };
         let Some((at, content)) = self.find_content(server, &near) else {
             return Ok(prepared);
@@ -247,43 +220,6 @@ impl Inner {
             }
             Some(Err(_)) | None => false,
         }
-    }
-}
-
-impl Earlier {
-    /// Keeps the volumes most of whose results have one of these keys. One without results has the last outputs of the volume before it. If too many
-    /// are small, drops the small ones, to merge them.
-    fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<VolumeIndex>)>, keys: &[ActionKey]) {
-        let keys: HashSet<[u8; PREFIX]> = keys.iter().map(|key| prefix(&key.0)).collect();
-        let len = |index: &VolumeIndex| index.keys.len() + index.outputs.len();
-        let live = |index: &VolumeIndex| index.keys.iter().filter(|key| keys.contains(*key)).count();
-        self.keys = volumes.iter().flat_map(|(_, index)| index.keys.iter().copied()).collect();
-        let mut kept = volumes;
-        let mut is_live = false;
-        kept.retain(|(_, index)| {
-            if !index.keys.is_empty() {
-                // A job with other patterns may have built the rest of the same tree.
-                is_live = self.is_own || live(index) * 4 >= index.keys.len() * 3;
-            }
-            is_live
-        });
-        if kept.iter().filter(|(_, index)| len(index) < FEW).count() > SMALL {
-            kept.retain(|(_, index)| len(index) >= FEW);
-        }
-        for (address, index) in kept {
-            self.earlier_volumes.push(address);
-            self.kept_keys.extend(&index.keys);
-            self.kept_outputs.extend(&index.outputs);
-        }
-    }
-
-    /// Returns whether the bundle of the same tree lists the whole offer.
-    fn lists(&self, offer: &BundleOffer<'_>) -> bool {
-        self.is_own
-            && offer
-                .results
-                .iter()
-                .all(|bundled| self.keys.contains(&prefix(&bundled.result.key.0)))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::agreed_capabilities::LONGEST_ANSWER;
 use crate::blobs::NotTaken;
-use crate::client::Inner;
+use crate::connection::Connection;
 use crate::names::BlobName;
 use crate::server::{Server, is_refusal};
 use bazel_remote_apis::build::bazel::remote::execution::v2::execution_client::ExecutionClient;
@@ -49,7 +49,7 @@ const USUAL: SendThresholds = SendThresholds {
 
 /// Workers behind the engine's seam.
 pub struct Workers {
-    inner: Arc<Inner>,
+    connection: Arc<Connection>,
     /// Path of the program, or the reason why it is missing.
     program: Result<PathBuf, String>,
     /// The server's name of the program, once the server has it.
@@ -87,9 +87,9 @@ impl From<NotTaken> for Trouble {
 
 impl Workers {
     /// Creates the workers of a client's server; `program` is the program that they run, or the reason why it is missing.
-    pub(crate) fn new(inner: Arc<Inner>, program: Result<PathBuf, String>) -> Self {
+    pub(crate) fn new(connection: Arc<Connection>, program: Result<PathBuf, String>) -> Self {
         let workers = Self {
-            inner,
+            connection,
             program,
             sent: Mutex::default(),
             failures: AtomicU32::new(0),
@@ -101,14 +101,14 @@ impl Workers {
     }
 
     fn close_workers(&self, why: String) {
-        self.inner.counters.update_summary(|summary| {
+        self.connection.counters.update_summary(|summary| {
             summary.execute_off.get_or_insert(why);
         });
     }
 
     fn try_work(&self, shard: Vec<u8>, given_up: &Cancel) -> Result<Vec<u8>, Trouble> {
-        let inner = &self.inner;
-        let server = inner.server().ok_or("no server answers")?;
+        let connection = &self.connection;
+        let server = connection.server().ok_or("no server answers")?;
         if !server.terms.executes {
             return Err(Trouble {
                 why: "it says that it executes nothing".to_owned(),
@@ -116,15 +116,15 @@ impl Workers {
             });
         }
         let program = self.program(&server)?;
-        let shard_action = ShardAction::new(&server, &inner.def, program, shard);
-        inner.send_missing(&server, shard_action.blobs.iter().map(|(name, _)| *name).collect(), &|name| {
+        let shard_action = ShardAction::new(&server, &connection.def, program, shard);
+        connection.send_missing(&server, shard_action.blobs.iter().map(|(name, _)| *name).collect(), &|name| {
             let blob = shard_action.blobs.iter().find(|(known, _)| known == name)?;
             Some(blob.1.clone())
         })?;
-        inner.counters.update_summary(|summary| summary.shards += 1);
+        connection.counters.update_summary(|summary| summary.shards += 1);
         let (sender, answer) = sync_channel(1);
-        let (action, patience) = (shard_action.action, inner.around.deadlines.work);
-        let asking = inner.handle.spawn(async move {
+        let (action, patience) = (shard_action.action, connection.around.deadlines.work);
+        let asking = connection.handle.spawn(async move {
             // The caller may have stopped waiting.
             let _ = sender.send(server.execute(action, patience).await);
         });
@@ -155,7 +155,7 @@ impl Workers {
         })?;
         let bytes: Arc<[u8]> = bytes.into();
         let name = server.terms.function.name_of_bytes(&bytes);
-        self.inner.send_missing(server, vec![name], &|_| Some(bytes.clone()))?;
+        self.connection.send_missing(server, vec![name], &|_| Some(bytes.clone()))?;
         *sent = Some(name);
         Ok(name)
     }
@@ -167,7 +167,7 @@ impl Farm for Workers {
     }
 
     fn is_open(&self) -> bool {
-        self.inner.sender.is_up() && self.inner.counters.summary().execute_off.is_none()
+        self.connection.sender.is_up() && self.connection.counters.summary().execute_off.is_none()
     }
 
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>> {
@@ -177,7 +177,7 @@ impl Farm for Workers {
                 if for_all {
                     self.close_workers(why.clone());
                 }
-                self.inner.counters.update_summary(|summary| {
+                self.connection.counters.update_summary(|summary| {
                     summary.execute_trouble.get_or_insert(why);
                 });
                 None
@@ -193,7 +193,7 @@ impl Farm for Workers {
                 0
             }
         };
-        self.inner.counters.update_summary(|summary| {
+        self.connection.counters.update_summary(|summary| {
             summary.executed += outcome.made;
             summary.executed_us += u64::try_from(outcome.took.as_micros()).unwrap_or(u64::MAX);
             summary.unmade += outcome.unmade;

@@ -2,12 +2,12 @@
 //! earlier ones.
 
 use crate::blobs::NotTaken;
+use crate::bundle::{GraphAddress, RowPieces};
 use crate::cache_counters::ServerFault;
-use crate::client::Inner;
+use crate::connection::Connection;
 use crate::names::BlobName;
 use crate::piece::{self, BundlePiece};
 use crate::server::Server;
-use crate::volume;
 use engine::seams::remote::{GraphRow, PREFIX, WrongRemoteAnswer, prefix};
 use engine::values::digest::Digest;
 use minicbor::bytes::{ByteArray, ByteVec};
@@ -23,46 +23,6 @@ const FIRST: usize = 160 << 10;
 const MOST: usize = 64;
 /// Number of pieces read together.
 const AT_ONCE: usize = 8;
-
-/// Address of a graph.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-#[cbor(map)]
-pub(crate) struct GraphAddress {
-    /// Hash function of the names.
-    #[n(0)]
-    pub function: i32,
-    /// Pieces of the graph, in the order in which they apply.
-    #[n(1)]
-    pieces: Vec<RowPieces>,
-}
-
-/// Rows in one piece, and their digests in another, by which a later job finds the rows that changed since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
-struct RowPieces {
-    #[n(0)]
-    rows: BundlePiece,
-    #[n(1)]
-    digests: BundlePiece,
-}
-
-impl GraphAddress {
-    /// Returns the address as the cache of this number hands it out.
-    pub(crate) fn handed_out_by(&self, cache: u64) -> Vec<u8> {
-        volume::handed_out_by(cache, self)
-    }
-
-    /// Decodes an address that the cache of this number handed out; `None` if another cache did.
-    pub(crate) fn from_bytes(bytes: &[u8], cache: u64) -> Option<Self> {
-        volume::read_address(bytes, cache)
-    }
-
-    /// Returns the names of all pieces.
-    pub(crate) fn piece_names(&self) -> impl Iterator<Item = BlobName> {
-        self.pieces
-            .iter()
-            .flat_map(|piece| [piece.rows.piece_name(), piece.digests.piece_name()])
-    }
-}
 
 #[derive(Clone, Encode, Decode)]
 struct WrittenRow {
@@ -161,7 +121,7 @@ fn split_rows(rows: Vec<WrittenRow>) -> Vec<Vec<WrittenRow>> {
     pieces
 }
 
-impl Inner {
+impl Connection {
     /// Reads some pieces of a graph, in order; `None` if one is missing or damaged.
     fn graph_pieces<T: for<'b> Decode<'b, ()>>(
         &self,

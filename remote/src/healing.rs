@@ -1,7 +1,7 @@
 //! Healing: sends blobs and results that are wrong on the server again, although the server has them, and reads them back.
 
 use crate::cache_counters::ServerFault;
-use crate::client::Inner;
+use crate::connection::Connection;
 use crate::names::BlobName;
 use crate::server::Server;
 use engine::seams::remote::{Wanted, WrongRemoteAnswer};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Limit of bytes read back at once.
 const AT_ONCE: u64 = 32 << 20;
 
-impl Inner {
+impl Connection {
     /// Returns whether a blob was found to be wrong on the server.
     pub(crate) fn is_wrong(&self, name: &BlobName) -> bool {
         self.counters.is_doubted(&ServerFault::Blob(*name))

@@ -1,8 +1,8 @@
 //! New volumes: the part of an offer that earlier volumes lack, split into pieces of some MiB. Adjacent results stay together.
 
 use crate::blobs::NotTaken;
-use crate::bundling::Earlier;
 use crate::piece::LONGEST;
+use crate::prepared_bundle::EarlierVolumes;
 use engine::seams::remote::{BundleOffer, Volume, VolumeIndex, VolumeKind, prefix};
 use engine::values::digest::Digest;
 use std::collections::HashSet;
@@ -76,7 +76,7 @@ impl NewVolume {
 /// their readers build them.
 pub(crate) fn each_new_volume(
     offer: &BundleOffer<'_>,
-    earlier: &Earlier,
+    earlier: &EarlierVolumes,
     mut take: impl FnMut(NewVolume) -> Result<(), NotTaken>,
 ) -> Result<u64, NotTaken> {
     let mut too_large = 0;

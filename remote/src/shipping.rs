@@ -2,7 +2,7 @@
 
 use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
-use crate::client::Inner;
+use crate::connection::Connection;
 use crate::inline_outputs;
 use crate::names::BlobName;
 use crate::record;
@@ -36,7 +36,7 @@ impl Parcel {
     }
 }
 
-impl Inner {
+impl Connection {
     /// Packs a result with the blobs of its outputs, in their order.
     pub(crate) fn pack(&self, server: &Server, result: &SharedResult, blobs: Vec<Arc<[u8]>>) -> Parcel {
         let function = server.terms.function;

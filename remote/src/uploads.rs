@@ -1,6 +1,6 @@
 //! Uploads: a thread sends results while the build continues. The waiting bytes are limited.
 
-use crate::client::Inner;
+use crate::connection::Connection;
 use crate::shipping::Parcel;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use engine::seams::remote::{Offered, SharedResult};
@@ -18,7 +18,7 @@ type Offer = (SharedResult, Vec<Arc<[u8]>>);
 
 /// The upload thread, if it is running.
 pub(crate) struct Uploads {
-    inner: Arc<Inner>,
+    connection: Arc<Connection>,
     thread: Mutex<Option<Running>>,
 }
 
@@ -39,9 +39,9 @@ struct Running {
 }
 
 impl Uploads {
-    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+    pub(crate) fn new(connection: Arc<Connection>) -> Self {
         Self {
-            inner,
+            connection,
             thread: Mutex::default(),
         }
     }
@@ -53,7 +53,7 @@ impl Uploads {
         let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
         let waiting = running.waits.bytes.load(Ordering::Relaxed);
         if waiting > 0 && waiting + bytes > WAITING {
-            self.inner.counters.update_summary(|summary| summary.not_stored += 1);
+            self.connection.counters.update_summary(|summary| summary.not_stored += 1);
             return Offered::LeftOut;
         }
         running.waits.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -67,11 +67,11 @@ impl Uploads {
         let (sender, offers) = unbounded::<Offer>();
         let (end, ended) = unbounded::<()>();
         let waits: Arc<Waits> = Arc::default();
-        let (inner, waiting) = (self.inner.clone(), waits.clone());
+        let (connection, waiting) = (self.connection.clone(), waits.clone());
         std::thread::spawn(move || {
             while let Ok(first) = offers.recv() {
                 let together: Vec<Offer> = std::iter::once(first).chain(offers.try_iter().take(TOGETHER - 1)).collect();
-                send_offers(&inner, &waiting, together);
+                send_offers(&connection, &waiting, together);
             }
             drop(end);
         });
@@ -95,23 +95,25 @@ impl Uploads {
         };
         running.waits.given_up.store(true, Ordering::Relaxed);
         let left = running.waits.offers.swap(0, Ordering::Relaxed);
-        self.inner.counters.update_summary(|summary| summary.not_stored += left);
+        self.connection.counters.update_summary(|summary| summary.not_stored += left);
     }
 }
 
-fn send_offers(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
+fn send_offers(connection: &Connection, waits: &Waits, together: Vec<Offer>) {
     let count = together.len() as u64;
     let bytes: usize = together.iter().flat_map(|(_, blobs)| blobs).map(|blob| blob.len()).sum();
-    let server = inner.server().filter(|_| inner.writes() && !waits.given_up.load(Ordering::Relaxed));
+    let server = connection
+        .server()
+        .filter(|_| connection.writes() && !waits.given_up.load(Ordering::Relaxed));
     let stored = server.map_or(0, |server| {
         let filed = together.iter().map(|(result, _)| result.lookup()).collect();
         let parcels: Vec<Parcel> = together
             .into_iter()
-            .map(|(result, blobs)| inner.pack(&server, &result, blobs))
+            .map(|(result, blobs)| connection.pack(&server, &result, blobs))
             .collect();
-        let (stored, trouble) = inner.ship(&server, parcels);
-        trouble.into_iter().for_each(|trouble| inner.note_refusal(trouble));
-        inner.tell_broken_results(&server, filed);
+        let (stored, trouble) = connection.ship(&server, parcels);
+        trouble.into_iter().for_each(|trouble| connection.note_refusal(trouble));
+        connection.tell_broken_results(&server, filed);
         stored
     });
     waits.bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -120,7 +122,7 @@ fn send_offers(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
         .offers
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |offers| offers.checked_sub(count));
     if counted.is_ok() {
-        inner.counters.update_summary(|summary| {
+        connection.counters.update_summary(|summary| {
             summary.stored += stored;
             summary.not_stored += count - stored;
         });

@@ -1,14 +1,14 @@
 //! Fetches blobs from the server and verifies their digests; counts those with wrong bytes.
 
 use crate::cache_counters::ServerFault;
-use crate::client::Inner;
+use crate::connection::Connection;
 use crate::names::BlobName;
 use crate::server::Server;
 use engine::seams::remote::{BlobRef, WrongRemoteAnswer, genuine};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-impl Inner {
+impl Connection {
     /// Reads pieces, and returns those with the right digest.
     pub(crate) fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = BlobName>) -> HashMap<BlobName, Vec<u8>> {
         let mut found = self.wait(server.clone().read_blobs(names.collect())).unwrap_or_default();

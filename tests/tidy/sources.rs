@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 15] = [
+pub const CRATES: [&str; 15] = [
     "engine/src",
     "os/src",
     "producers/src",
