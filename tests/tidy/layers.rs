@@ -116,15 +116,19 @@ fn only_the_binary_has_a_rim() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// Returns the word that begins a text.
+fn word(text: &str) -> String {
+    text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+}
+
 /// Returns the lines of a crate that import a module of a higher layer than their own.
 fn imports_from_above(sources: &str, layer: impl Fn(&str) -> Option<usize>) -> Vec<String> {
-    let module_of = |path: &str| -> String { path.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
     objections(|name, line| {
-        let Some(own) = name.strip_prefix(sources).and_then(|rest| layer(&module_of(rest))) else {
+        let Some(own) = name.strip_prefix(sources).and_then(|rest| layer(&word(rest))) else {
             return false;
         };
         line.match_indices("crate::")
-            .any(|(at, _)| layer(&module_of(&line[at + 7..])).is_some_and(|other| other > own))
+            .any(|(at, _)| layer(&word(&line[at + 7..])).is_some_and(|other| other > own))
     })
 }
 
@@ -162,7 +166,6 @@ fn the_methods_are_layered() {
 /// Returns the files and folders of a folder of a crate that import each other in a circle, or import one that does, with their imports. `without`:
 /// begins the names of files that are left out.
 fn circle_of_imports(sources: &str, folder: &str, without: &[&str]) -> BTreeMap<String, Vec<String>> {
-    let word = |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
     let sources = format!("{sources}/{folder}/");
     let paths = ["super::".to_owned(), format!("crate::{folder}::")];
     let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -207,7 +210,6 @@ fn files_of_the_build_import_each_other_in_no_circle() {
 
 /// Returns the modules of a crate that import themselves through others.
 fn modules_in_circles(sources: &str) -> BTreeSet<String> {
-    let word = |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
     let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (name, text) in rust(sources).iter().filter(|(name, _)| !is_test(name)) {
         let module = word(name.strip_prefix(sources).expect("below").trim_start_matches('/'));
