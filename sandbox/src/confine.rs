@@ -1,7 +1,6 @@
 //! The second stage: gives up all rights that the program must not have, then starts it.
 
-use crate::levels::Level;
-use crate::spec::{Spec, WORK};
+use crate::spec::{Level, Spec, WORK};
 use crate::wire::{Report, receive, write_to_wire};
 use crate::{file_access, limits, root_folder, system_calls};
 use rustix::io::Errno;

@@ -21,8 +21,8 @@ mod supervise;
 mod system_calls;
 mod wire;
 
-pub use levels::{Level, Levels, supported_levels};
-pub use spec::{Limits, Spec, WORK};
+pub use levels::{Levels, supported_levels};
+pub use spec::{Level, Limits, Spec, WORK};
 pub use start::{Confined, Ended};
 
 use std::ffi::OsString;

@@ -1,8 +1,7 @@
 //! The caller's side: starts the chain of processes, and receives its result.
 
 use crate::STAGE;
-use crate::levels::Level;
-use crate::spec::Spec;
+use crate::spec::{Level, Spec};
 use crate::wire::{Report, receive, write_to_wire};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

@@ -4,8 +4,7 @@
 //! adopts orphans, and kills its children until none is left.
 
 use crate::STAGE;
-use crate::levels::Level;
-use crate::spec::Spec;
+use crate::spec::{Level, Spec};
 use crate::wire::{Report, receive, write_to_wire};
 use nix::sched::{CloneFlags, unshare};
 use rustix::event::{PollFd, PollFlags, poll};
