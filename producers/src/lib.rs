@@ -11,6 +11,7 @@ pub mod investigate;
 pub mod languages;
 pub mod rulesets;
 pub mod scip;
+pub mod scip_symbol;
 pub mod semantic;
 pub mod table;
 pub mod tree;

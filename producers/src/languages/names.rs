@@ -1,7 +1,7 @@
 //! `tags/names` and `tags/uses`: the files that define a name, and those that use it, one row per name. After a change only the changed file is read.
 
 use super::model::FileSymbols;
-use crate::scip::symbol::{descriptors, is_constructor, name_in_code};
+use crate::scip_symbol::{descriptors, is_constructor, name_in_code};
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::json;

@@ -6,10 +6,10 @@
 
 use super::kind;
 use super::messages::{Document, MultiLineRange, Occurrence, SingleLineRange, SymbolInformation, columns, role};
-use super::symbol::{Descriptor, Suffix, descriptors, is_constructor, name_in_code};
 use super::wire::Parts;
 use crate::languages::grammar::of_file;
 use crate::languages::model::{Definition, FileSymbols, TagUse};
+use crate::scip_symbol::{Descriptor, Suffix, descriptors, is_constructor, name_in_code};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};

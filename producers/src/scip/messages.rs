@@ -109,7 +109,7 @@ pub struct Document {
 /// Facts about a symbol.
 #[derive(Clone, PartialEq, Message)]
 pub struct SymbolInformation {
-    /// The symbol, see [`super::symbol`].
+    /// The symbol, see [`crate::scip_symbol`].
     #[prost(string, tag = "1")]
     pub symbol: String,
     /// Documentation as Markdown.

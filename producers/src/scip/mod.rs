@@ -6,7 +6,6 @@ pub mod documents;
 pub mod file;
 pub mod kind;
 pub mod messages;
-pub mod symbol;
 mod wire;
 
 /// Adds the producers.

@@ -10,7 +10,7 @@ use engine::values::label::unescape;
 use engine::values::table::Table;
 use producers::csharp::members::MemberRow;
 use producers::csharp::types::{TypeRow, symbol_of};
-use producers::scip::symbol::{Suffix, append_descriptor, package};
+use producers::scip_symbol::{Suffix, append_descriptor, package};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::rc::Rc;
