@@ -4,11 +4,10 @@ use crate::toys::bench::{Bench, How, read_manifest};
 use crate::toys::producers::registry;
 use engine::build::shard;
 use engine::build::sharing::Sharing;
-use engine::manifest::remote::Prefer;
 use engine::seams::farm::{Farm, SendThresholds, ShardOutcome};
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Producer, ProducerId, Registry};
 use engine::seams::remote::{
-    BlobRef, Bundle, BundleOffer, GraphRow, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
+    BlobRef, Bundle, BundleOffer, GraphRow, Offered, Prefer, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeIndex, Wanted,
 };
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;

@@ -3,12 +3,11 @@
 use super::remote_costs::LookUp;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
-use crate::manifest::remote::Prefer;
 use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
 use crate::seams::nearby::Nearby;
 use crate::seams::producer::Pool;
-use crate::seams::remote::{BlobRef, Bundled, PREFIX, RemoteCache, SharedResult, VolumeKind, Wanted, genuine, prefix};
+use crate::seams::remote::{BlobRef, Bundled, PREFIX, Prefer, RemoteCache, SharedResult, VolumeKind, Wanted, genuine, prefix};
 use crate::seams::world::Refresh;
 use crate::store::records::{ActionRecord, Class};
 use crate::store::{Store, StoreError, shared, volumes};

@@ -1,5 +1,6 @@
 //! Definition of `[remote]`: the remote cache that machines share, and its credentials. It names where secrets are, never the secrets.
 
+use crate::seams::remote::Prefer;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -62,19 +63,6 @@ pub enum Write {
     Ci,
     /// Every build.
     Always,
-}
-
-/// Handling of an output that is read and is only in the cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Prefer {
-    /// Fetch it if that takes less time than building it and its neighbours.
-    #[default]
-    Auto,
-    /// Fetch it.
-    Fetch,
-    /// Build it, unless that is expensive.
-    Make,
 }
 
 /// Source of a token.

@@ -4,7 +4,7 @@
 //! correctness. The engine [checks](genuine) every received blob itself, too.
 
 use crate::values::digest::{ActionKey, Digest};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +27,19 @@ impl BlobRef {
             len: bytes.len() as u64,
         }
     }
+}
+
+/// Handling of an output that is read and is only in the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prefer {
+    /// Fetch it if that takes less time than building it and its neighbours.
+    #[default]
+    Auto,
+    /// Fetch it.
+    Fetch,
+    /// Build it, unless that is expensive.
+    Make,
 }
 
 /// A result to look up.

@@ -3,8 +3,7 @@
 use super::records::{ActionRecord, HistoryRecord};
 use super::volumes::{self, KnownVolume, VolumeResults};
 use super::{ActionLock, Commit, DigestedBlob, Part, Row, Store, StoreError, ViewId};
-use crate::manifest::remote::Prefer;
-use crate::seams::remote::{PREFIX, RemoteCache, prefix};
+use crate::seams::remote::{PREFIX, Prefer, RemoteCache, prefix};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;

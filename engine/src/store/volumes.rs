@@ -4,8 +4,7 @@
 
 use super::records::{ActionRecord, NewResult};
 use super::{Part, RowChange, Store, StoreError, ViewId, shared};
-use crate::manifest::remote::Prefer;
-use crate::seams::remote::{PREFIX, Volume, VolumeIndex, VolumeRef, prefix};
+use crate::seams::remote::{PREFIX, Prefer, Volume, VolumeIndex, VolumeRef, prefix};
 use crate::values::cbor;
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};

@@ -10,7 +10,7 @@ use crate::toys::shelf::Shelf;
 use engine::build::graph_memory::GraphMemory;
 use engine::build::sharing::Sharing;
 use engine::files::overlaid::Documents;
-use engine::manifest::remote::Prefer;
+use engine::seams::remote::Prefer;
 use engine::store::Store;
 use engine::values::digest::Digest;
 use proptest::prelude::*;

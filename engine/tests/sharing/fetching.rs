@@ -4,7 +4,7 @@ use super::machines::{MANIFEST, UNREAD, machine, machine_of, warm};
 use crate::toys::bench::Bench;
 use crate::toys::board::{Board, Pen};
 use crate::toys::shelf::Shelf;
-use engine::manifest::remote::Prefer;
+use engine::seams::remote::Prefer;
 use engine::store::fetching::Fetching;
 use engine::store::memory::MemoryStore;
 use engine::store::{Commit, Row, Store, StoreError, ViewId};

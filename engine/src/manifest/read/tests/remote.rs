@@ -2,7 +2,8 @@
 
 use super::errors::check;
 use super::{errors_text, load_text};
-use crate::manifest::remote::{Credential, Prefer, RemoteDef, SigningKey, Tls, Write};
+use crate::manifest::remote::{Credential, RemoteDef, SigningKey, Tls, Write};
+use crate::seams::remote::Prefer;
 
 const KEY: &str = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8";
 
