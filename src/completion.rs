@@ -5,8 +5,8 @@
 
 mod bash;
 
+use crate::book::BOOK;
 use crate::cli::{Cli, Shell};
-use crate::commands::help::BOOK;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};

@@ -8,6 +8,7 @@ macro_rules! note_line {
     }};
 }
 
+mod book;
 mod chat;
 mod cli;
 mod command_context;

@@ -3,7 +3,7 @@
 
 mod completions_and_man;
 mod dev;
-pub mod help;
+mod help;
 #[cfg(feature = "http")]
 mod http_setup;
 mod mcp;
@@ -11,6 +11,8 @@ mod mcp_install;
 mod method;
 mod produce_shard;
 mod reference;
+#[cfg(feature = "remote")]
+mod remote_ping;
 mod serve;
 
 use crate::cli::{Cli, Command, RemoteCommand};
@@ -102,7 +104,7 @@ fn run_watch(context: &CommandContext, args: &WatchArgs) -> Outcome {
 fn run_remote(context: &CommandContext, command: &RemoteCommand) -> Outcome {
     match command {
         #[cfg(feature = "remote")]
-        RemoteCommand::Ping => crate::remote_client::ping(context),
+        RemoteCommand::Ping => remote_ping::run_ping(context),
         #[cfg(not(feature = "remote"))]
         RemoteCommand::Ping => Err(methods::commands::sharing::left_out()),
         RemoteCommand::Stats { since } => context.print_answer(remote_stats::remote_stats(context, *since)),
