@@ -14,7 +14,7 @@ use methods::desk::request_context::TRIES;
 use methods::failed::{Failed, Outcome, outcome_of_write};
 use serde_json::Value;
 use std::io::Write;
-use workbench::edit::encoding::decode;
+use workbench::code_text::encoding::decode;
 use workbench::editor::{self, EditError};
 use workbench::overlay::put::MOST_BYTES;
 

@@ -314,7 +314,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/clean.rs",
         "workbench/src/edit/compiler/",
         "workbench/src/edit/disk.rs",
-        "workbench/src/edit/editable_paths.rs",
+        "workbench/src/editable_paths.rs",
         "workbench/src/edit/test_folder.rs",
         "workbench/src/edit/staged.rs",
         "workbench/src/editor.rs",

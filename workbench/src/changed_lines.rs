@@ -1,9 +1,9 @@
 //! The lines of sources that differ from the commit that is checked out, or those of an overlay that differ from the files, and the declarations
 //! that these changes remove.
 
-use crate::edit::encoding::{LARGEST, decode};
-use crate::edit::lines::{fit, line_and_column, split};
-use crate::edit::merge::changes;
+use crate::code_text::encoding::{LARGEST, decode};
+use crate::code_text::lines::{fit, line_and_column, split};
+use crate::code_text::merge::changes;
 use crate::git;
 use engine::files::overlaid::Documents;
 use engine::seams::world::World;

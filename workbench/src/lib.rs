@@ -3,6 +3,7 @@
 
 pub mod agent_questions;
 pub mod aliases;
+pub mod budget;
 pub mod builds;
 pub mod carried_corrections;
 pub mod changed_lines;
@@ -10,11 +11,13 @@ pub mod chat;
 pub mod checkout;
 pub mod clean;
 pub mod code_survey;
+pub mod code_text;
 pub mod context;
 pub mod correction;
 mod damaged_labels;
 pub mod doctor;
 pub mod edit;
+pub mod editable_paths;
 pub mod editor;
 pub mod example_symbol;
 pub mod exported_states;

@@ -1,7 +1,7 @@
 //! Configuration of MCP clients: adds the server of this workspace to the text of a client's file. The rest of the file, including comments and
 //! order, stays unchanged.
 
-use crate::edit::lines::{Ends, fit};
+use crate::code_text::lines::{Ends, fit};
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use jsonc_parser::{ParseOptions, json};
 use toml::Table;

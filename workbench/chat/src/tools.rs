@@ -14,8 +14,8 @@ use serve::tools::answer_form::Form;
 use serve::tools::definitions::{self, ToolAvailability, ToolMethods};
 use serve::tools::group;
 use std::sync::Arc;
+use workbench::budget::Room;
 use workbench::chat::calls::Call;
-use workbench::live::budget::Room;
 
 /// Limit of one call's result, in tokens.
 const ROOM: usize = 3_500;

@@ -5,8 +5,8 @@ use methods::desk::clock::current_seconds;
 use methods::desk::request_context::RequestContext;
 use std::collections::BTreeSet;
 use workbench::edit::disk::Disk;
-use workbench::edit::editable_paths::Guard;
 use workbench::edit::foreign_writes::notice;
+use workbench::editable_paths::Guard;
 
 /// Starts the watch; `None` if the system reports no changes. Then each operation checks the files itself, as without a service.
 pub fn listen_for_sessions(context: &RequestContext) -> Option<FolderWatch> {

@@ -6,7 +6,7 @@ use super::forms::fence_text;
 use super::mentioned::{AMBIGUOUS, Mention, MentionedPart, ending_with, too_many};
 use super::named_words::{self, Lines};
 use super::withheld_files::WithheldFiles;
-use crate::edit::editable_paths::{self, Refused};
+use crate::editable_paths::{self, Refused};
 use crate::symbols::file::{ENDINGS, FileRequest, lines};
 use engine::seams::world::World;
 use std::cell::LazyCell;

@@ -1,9 +1,9 @@
 //! Adds members to a type: after the last member of their name or kind, or as the first ones, with the needed lines and commas.
 
-use super::declared::{Declared, encloses, list_declarations};
-use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
-use super::symbol::{HeadPolicy, Refused, SymbolEdit, Where, edit_symbol, parse_code};
+use super::symbol::{HeadPolicy, Refused, SymbolEdit, Where, edit_symbol};
+use crate::code_text::declared::{Declared, encloses, list_declarations, parse_code};
+use crate::code_text::lines::{Ends, line_start};
 use producers::csharp::ids::{kind_word, member_key, member_kind_word};
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Member, MemberKind, Syntax, TypeDecl, TypeKind};

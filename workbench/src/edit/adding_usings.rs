@@ -1,9 +1,9 @@
 //! Adds a using directive to a file, once, at its place in the order of the others.
 
-use super::declared::list_declarations;
-use super::lines::{Ends, line_start, split};
 use super::replacing::tail;
-use super::symbol::{Refused, parse_code, worse};
+use super::symbol::{Refused, worse};
+use crate::code_text::declared::{list_declarations, parse_code};
+use crate::code_text::lines::{Ends, line_start, split};
 use crate::symbols::index::is_within;
 use producers::csharp::keywords::is_reserved;
 use producers::csharp::lexer::{Token, lex};

@@ -5,13 +5,13 @@ use super::changed::Changed;
 use super::editing::{describe_file, saved_or_buffered};
 use super::files::Files;
 use super::guidance::both_seen;
-use super::merge::unified_diff;
 use super::perform::Done;
 use super::refusals::how_moved;
 use super::run::{EditRun, Trouble};
 use super::session::{Document, Version};
 use super::state::{FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::resolve_path;
+use crate::code_text::merge::unified_diff;
 
 /// State of a file that cannot be read.
 const UNREAD: FileRelation = FileRelation::OutOfSync { conflict: false };

@@ -115,7 +115,7 @@ fn on_one_line(text: &str) -> String {
 
 /// Returns the lines around matches with marks, `around` lines on each side; `…` replaces skipped lines. Marks of overlapping matches overlap.
 pub fn mark_matches(text: &str, length: usize, at: &[usize], shown: &[Candidate], around: usize) -> String {
-    let lines: Vec<&str> = super::lines::split(text).collect();
+    let lines: Vec<&str> = crate::code_text::lines::split(text).collect();
     let mut starts: Vec<usize> = Vec::with_capacity(lines.len());
     let mut sum = 0;
     for line in &lines {
@@ -143,7 +143,7 @@ pub fn mark_matches(text: &str, length: usize, at: &[usize], shown: &[Candidate]
             excerpt.push_str("…\n");
         }
         before = Some(number);
-        let (start, line) = (starts[number], super::lines::body(lines[number]));
+        let (start, line) = (starts[number], crate::code_text::lines::body(lines[number]));
         while marks.next_if(|(at, ..)| *at < start).is_some() {}
         let mut done = 0;
         let mut shown = String::new();

@@ -1,7 +1,7 @@
 //! Change of each file by an edit: the lines of its new text, and the numbers of added and removed lines.
 
-use super::lines::{line_and_column, split};
-use super::merge::changes;
+use crate::code_text::lines::{line_and_column, split};
+use crate::code_text::merge::changes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,10 +1,10 @@
 //! Edits of symbols in a file whose `#if` symbols are unknown. An edit is applied only if it is the same under all of them; otherwise it could change
 //! text that is not compiled.
 
-use super::declared::list_declarations;
 use super::directives::{deciding, directives};
 use super::meaning::find_declaration;
-use super::symbol::{Refused, SymbolEdit, parse_code as syntax};
+use super::symbol::{Refused, SymbolEdit};
+use crate::code_text::declared::{list_declarations, parse_code as syntax};
 use producers::csharp::preprocess::{blank, mentioned};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,13 +1,14 @@
 //! Checks that the text of an edit by name contains only declarations with their documentation, attributes, comments and whole directives.
 
 use super::conditional::readings;
-use super::declared::{Declared, EditRange, encloses, list_declarations};
 use super::directive_settings::DirectiveSettings;
 use super::directives::{Directive, directives, unpaired_directives};
 use super::head::Parts;
-use super::lines::{body, split};
+use super::kept_declarations::EditRange;
 use super::match_failure::visible;
-use super::symbol::{Refused, parse_code};
+use super::symbol::Refused;
+use crate::code_text::declared::{Declared, encloses, list_declarations, parse_code};
+use crate::code_text::lines::{body, split};
 use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::{active, blank};
 use std::collections::BTreeSet;

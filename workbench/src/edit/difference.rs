@@ -1,6 +1,6 @@
 //! The difference between two versions of a document, as a unified diff, with the lines of the later one that it touches.
 
-use super::lines::split;
+use crate::code_text::lines::split;
 use similar::{Algorithm, DiffOp, TextDiff};
 
 /// Context lines around a change.

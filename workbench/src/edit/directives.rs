@@ -1,6 +1,6 @@
 //! Directives of a text: those that open or close a range beyond it, and the symbols that decide together which text is compiled.
 
-use super::lines::{body, split};
+use crate::code_text::lines::{body, split};
 use producers::csharp::preprocess::mentioned;
 use std::collections::BTreeSet;
 

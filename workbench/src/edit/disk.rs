@@ -3,12 +3,12 @@
 //! session has the whole text.
 
 use super::edit_log::Category;
-use super::editable_paths::{Guard, Refused, is_one, resolve};
-use super::encoding::{LARGEST, Unreadable};
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::staged::{Batch, Staged, staged_name};
 use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, FolderLock};
+use crate::code_text::encoding::{LARGEST, Unreadable};
+use crate::editable_paths::{Guard, Refused, is_one, resolve};
 use crate::kill_points;
 use os::errors::SystemError;
 use os::folders::Folder;

@@ -3,14 +3,11 @@
 use super::candidate;
 use super::changed::Changed;
 use super::edit_log::TRACED;
-use super::encoding::Written;
 use super::files::Files;
 use super::guidance::by_state;
 use super::line_ends::{adapt_line_ends, note_line_ends, with_line_ends_of_file};
-use super::lines::{Ends, fit, split};
 use super::match_failure;
 use super::matching::find_occurrences;
-use super::merge::unified_diff;
 use super::order::{BatchEdit, Rewritten};
 use super::perform::Done;
 use super::run::{EditRun, Trouble};
@@ -18,6 +15,9 @@ use super::session::{ENDS, Selection};
 use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
 use super::targets::resolve_path;
+use crate::code_text::encoding::Written;
+use crate::code_text::lines::{Ends, fit, split};
+use crate::code_text::merge::unified_diff;
 use engine::values::quantity::plural;
 use serde_json::json;
 

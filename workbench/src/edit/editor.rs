@@ -1,6 +1,6 @@
 //! The state of an editor in a document: its cursor and selection, by lines and characters from 1.
 
-use super::lines::{body, split};
+use crate::code_text::lines::{body, split};
 use serde::{Deserialize, Serialize};
 
 /// The state of an editor.

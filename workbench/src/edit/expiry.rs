@@ -120,11 +120,11 @@ fn end_overlays(files: &impl Files, now: u64, wanted: &mut BTreeSet<String>) -> 
 #[cfg(test)]
 mod tests {
     use super::super::contents::{Content, content, read_kept_content, write_content};
-    use super::super::encoding::PLAIN;
     use super::super::memory::Memory;
     use super::super::session::{Document, Version};
     use super::super::state::Mode;
     use super::*;
+    use crate::code_text::encoding::PLAIN;
     use serde_json::json;
 
     #[test]

@@ -1,11 +1,11 @@
 //! Extracts an interface from the public members of a type into a file of its own, and adds it to the bases of the type.
 
-use super::declared::list_declarations;
-use super::lines::{Ends, line_start};
 use super::meaning::find_declaration;
-use super::member_head::MemberHead;
 use super::moving_types::{file_beside, leading_directives};
-use super::symbol::{Refused, parse_code, worse};
+use super::symbol::{Refused, worse};
+use crate::code_text::declared::{list_declarations, parse_code};
+use crate::code_text::lines::{Ends, line_start};
+use crate::code_text::member_head::MemberHead;
 use producers::csharp::ids::member_key;
 use producers::csharp::keywords::is_reserved;
 use producers::csharp::lexer::{Kind, lex};

@@ -2,8 +2,8 @@
 //! before any step.
 
 use super::edit_log::Category;
-use super::editable_paths::Refused;
 use super::tree::Tree;
+use crate::editable_paths::Refused;
 use std::io;
 use std::rc::Rc;
 
@@ -138,7 +138,7 @@ pub trait Files {
     /// Whether any log is enabled.
     fn is_logging(&self) -> bool;
 
-    /// Reads a file of at most [`super::encoding::LARGEST`] bytes; `None` when it does not exist.
+    /// Reads a file of at most [`crate::code_text::encoding::LARGEST`] bytes; `None` when it does not exist.
     ///
     /// # Errors
     /// When it is not a regular file, is larger, or cannot be read.

@@ -2,12 +2,12 @@
 //! in several places fails with the places, and nothing is applied. Line ends are those of the file, unless the patch has several kinds and its old
 //! lines end as the file's do.
 
-use super::lines::{Ends, body, line_end, split};
 use super::match_failure;
 use super::patch::Hunk;
 use super::run::Trouble;
 use super::search_miss::SearchedText;
 use super::state::Status;
+use crate::code_text::lines::{Ends, body, line_end, split};
 
 /// Applies the hunks of a patch to the text of a file.
 pub(super) fn fit_hunks(text: &str, hunks: &[Hunk], path: &str, held: SearchedText) -> Result<String, Trouble> {

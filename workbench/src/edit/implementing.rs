@@ -2,8 +2,9 @@
 
 use super::adding_members::with_member;
 use super::adding_usings::with_using;
-use super::member_head::ACCESSIBILITIES;
-use super::symbol::{Refused, parse_code};
+use super::symbol::Refused;
+use crate::code_text::declared::parse_code;
+use crate::code_text::member_head::ACCESSIBILITIES;
 use crate::symbols::index::is_within;
 use crate::symbols::unimplemented::RequiredMember;
 use producers::csharp::ids::member_key;
@@ -73,8 +74,8 @@ pub fn with_stubs(
         taken.insert(key);
         written.push(if is_free { plain } else { stub(one, &throw, &unit, true) });
     }
-    let end = super::lines::Ends::from_text(text).most_frequent();
-    let stubs = super::lines::fit(&written.join("\n\n"), end);
+    let end = crate::code_text::lines::Ends::from_text(text).most_frequent();
+    let stubs = crate::code_text::lines::fit(&written.join("\n\n"), end);
     let added = with_member(text, symbol, &stubs, defines)?;
     let mut made = added.text;
     for using in &usings {

@@ -1,6 +1,6 @@
 //! Indents inserted declarations like the surrounding code.
 
-use super::lines::{body, split};
+use crate::code_text::lines::{body, split};
 use producers::csharp::lexer::lex;
 
 /// Replaces the common indentation of a text with `indent`. Lines within strings and directives stay unchanged.

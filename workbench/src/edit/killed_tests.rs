@@ -1,11 +1,11 @@
 //! A process killed before any of its steps has done all of the operation or nothing, as the next operation finds it.
 
 use super::disk::Disk;
-use super::editable_paths::Guard;
 use super::order::{BatchEdit, EditRequest, Order};
 use super::perform::{perform, recover};
 use super::state::{Mode, Status, WorkflowState};
 use super::test_folder::Real;
+use crate::editable_paths::Guard;
 use crate::kill_points;
 
 /// Several files saved by one operation: after a kill at any step, the next operation finds all of them saved, or none.

@@ -1,9 +1,9 @@
 //! Adapts the line ends of a searched or new text to those of the file.
 
 use super::files::Files;
-use super::lines::{Ends, fit, split};
 use super::matching::find_occurrences;
 use super::run::EditRun;
+use crate::code_text::lines::{Ends, fit, split};
 
 /// Returns the searched and the new text, with the line ends of the file if requested; notes any adaptation for the answer.
 pub(super) fn adapt_line_ends<F: Files>(

@@ -1,9 +1,9 @@
 //! Explains why a text does not occur in a file: the most similar lines and their differences. It never chooses; the caller has to repeat the
 //! request.
 
-use super::lines::{Ends, body, fit, split};
 use super::lookalike;
 use super::matching::find_occurrences;
+use crate::code_text::lines::{Ends, body, fit, split};
 use std::borrow::Cow;
 use std::collections::HashMap;
 

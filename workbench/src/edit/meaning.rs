@@ -1,8 +1,8 @@
 //! Finds the declaration in a file that a name refers to. Names follow the rules of `resolve`: the whole name or its end, with or without type
 //! arguments or arity mark, a member after a dot or `#`, with or without parameters; but letters count as they are.
 
-use super::declared::Declared;
 use super::symbol::Refused;
+use crate::code_text::declared::Declared;
 use crate::symbols::matching::{best_matches, differs_in_case, target_name};
 use crate::symbols::overloads::{Overload, fitting, named_as_type};
 use crate::symbols::path::SymbolPath;
@@ -120,8 +120,8 @@ fn strangeness(name: &str, wanted: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::declared::list_declarations;
     use super::*;
+    use crate::code_text::declared::list_declarations;
     use producers::csharp::parse;
     use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
 //! Edits in memory, for tests: can stop before every step that changes something, as if the process were killed, and run out of disk space.
 
 use super::edit_log::Category;
-use super::editable_paths::Refused;
 use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::tree::Tree;
+use crate::editable_paths::Refused;
 use engine::values::digest::Digest;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};

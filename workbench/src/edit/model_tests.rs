@@ -4,7 +4,6 @@
 
 use super::contents::read_kept_content;
 use super::foreign_writes::notice;
-use super::merge::{Joined, carry, changes};
 use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::response::Response;
@@ -12,6 +11,7 @@ use super::session::{EditSession, list_sessions};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
 use super::test_folder::Real;
+use crate::code_text::merge::{Joined, carry, changes};
 use crate::kill_points;
 use proptest::prelude::*;
 

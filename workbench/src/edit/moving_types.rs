@@ -1,11 +1,11 @@
 //! Moves a type to a file of its own, with its documentation, attributes and namespace, and a copy of the using directives that it had.
 
 use super::adding_usings::leading_usings;
-use super::declared::list_declarations;
-use super::lines::{Ends, body, line_and_column, split};
 use super::meaning::find_declaration;
 use super::removal::{remove_declaration, without_empty_namespace};
-use super::symbol::{Refused, parse_code, worse};
+use super::symbol::{Refused, worse};
+use crate::code_text::declared::{list_declarations, parse_code};
+use crate::code_text::lines::{Ends, body, line_and_column, split};
 use producers::csharp::lexer::{Kind, Token, lex};
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
@@ -64,7 +64,7 @@ pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) ->
     let declaration: String = lines[first.min(last)..last].concat();
     let own = file_beside(text, &compiled, range.start, &directives, &declaration);
     let after = parse_code(&own, defines);
-    let is_own = |one: &&super::declared::Declared| range.start <= one.range.start && one.range.end <= range.end;
+    let is_own = |one: &&crate::code_text::declared::Declared| range.start <= one.range.start && one.range.end <= range.end;
     let went: Vec<_> = all.iter().filter(is_own).map(|one| &one.is).collect();
     let came = list_declarations(&own, &after);
     let is_same = went == came.iter().map(|one| &one.is).collect::<Vec<_>>();

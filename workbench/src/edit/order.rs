@@ -2,9 +2,9 @@
 
 use super::allowed_tools::Tool;
 use super::edit_log::Category;
-use super::merge::unified_diff;
 use super::state::Mode;
 use super::symbol::{self, Where};
+use crate::code_text::merge::unified_diff;
 use serde_json::{Value, json};
 
 /// An operation with its arguments.

@@ -1,9 +1,9 @@
 //! Sorts using directives, without duplicates: those of `System` first, then by name, static ones and aliases last.
 
 use super::adding_usings::{UsingDirective, leading_usings};
-use super::declared::list_declarations;
-use super::lines::Ends;
-use super::symbol::{Refused, parse_code};
+use super::symbol::Refused;
+use crate::code_text::declared::{list_declarations, parse_code};
+use crate::code_text::lines::Ends;
 use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Parser of patches in the two forms that models write: unified diffs, and `*** Begin Patch`. Errors name the line.
 
-use super::lines::{body, line_end, split};
 use super::unified;
+use crate::code_text::lines::{body, line_end, split};
 
 /// Change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! Applies a patch to files. A series of mails is applied in order, as by `git am`, and is one edit. The parts of one mail refer to the files before
 //! it, so that one file may take a path that another leaves. A second part for a file changes it again, as by `git apply`.
 
-use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
 use super::hunks::fit_hunks;
 use super::patch::{FilePatch, Hunk, PatchOperation};
 use super::run::{EditRun, Trouble, path_taken};
 use super::search_miss::SearchedText;
 use super::state::Status;
+use crate::code_text::encoding::{Encoding, MARK, PLAIN, Written};
 use std::collections::BTreeMap;
 
 /// Permissions of a new executable file.

@@ -12,7 +12,6 @@ use super::edit_log::{Category, Log, OperationEvents};
 use super::editing::{
     append, batch, edit_with_encoding, list_candidates, open_document, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
 };
-use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
 use super::guidance::{on, with_handle};
@@ -25,6 +24,7 @@ use super::session::{self, Document, EditSession, NoSession};
 use super::state::{DocumentState, FileRelation, Mode, Reread, Status, WorkflowState};
 use super::targets::{resolve_path, targets};
 use super::{expiry, markdown, patch, patch_series, saving};
+use crate::code_text::encoding::length;
 use engine::values::quantity::plural;
 use serde_json::{Value, json};
 use std::io;

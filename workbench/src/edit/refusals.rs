@@ -2,9 +2,9 @@
 
 use super::allowed_tools::Tool;
 use super::files::Files;
-use super::lines::{Ends, fit};
 use super::run::{EditRun, Trouble};
 use super::state::{Mode, WorkflowState};
+use crate::code_text::lines::{Ends, fit};
 
 /// Skips files that must no longer be edited, with a note, if the operation can continue with others.
 pub(super) fn skip_refused<F: Files>(run: &mut EditRun<'_, F>, paths: &mut Vec<String>) {

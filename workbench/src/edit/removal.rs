@@ -3,11 +3,12 @@
 //! Every other declaration stays the same.
 
 use super::declarations_only::keeps_directives;
-use super::declared::{Declared, EditRange, encloses, list_declarations};
 use super::head::Parts;
-use super::lines::{body, line_start, split};
+use super::kept_declarations::EditRange;
 use super::replacing::{comma, tail};
-use super::symbol::{Refused, parse_code, worse};
+use super::symbol::{Refused, worse};
+use crate::code_text::declared::{Declared, encloses, list_declarations, parse_code};
+use crate::code_text::lines::{body, line_start, split};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::model::{Member, Syntax, TypeDecl};
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Inserts the new text of an edit: in place of a declaration, or before or after it on lines of its own.
 
 use super::indent::set_indent;
-use super::lines::{Ends, body, line_end, line_start, split};
 use super::symbol::Where;
+use crate::code_text::lines::{Ends, body, line_end, line_start, split};
 use producers::csharp::lexer::{comment_end, lex};
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;

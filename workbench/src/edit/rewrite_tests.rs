@@ -1,12 +1,12 @@
 //! Edits of many places at once, line ends that are the file's, and taking back what no handle names.
 
 use super::brief_answer;
-use super::lines::{Ends, fit};
 use super::order::{EditRequest, Order, Rewritten};
 use super::perform::perform;
 use super::response::{Level, Response};
 use super::session_tests::{Coder, stands};
 use super::state::{Status, WorkflowState};
+use crate::code_text::lines::{Ends, fit};
 use proptest::prelude::*;
 
 /// One order without a session, in which texts get the line ends of the file.

@@ -3,11 +3,11 @@
 
 use super::contents::Content;
 use super::draft_log::Step;
-use super::encoding::{PLAIN, decode};
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{EditRun, Trouble, unread};
 use super::session::{Document, EditSession, FileEdit, Saving, Version};
 use super::state::{DocumentState, Event, FileRelation, Mode, Reread, Status};
+use crate::code_text::encoding::{PLAIN, decode};
 use serde_json::json;
 use std::io;
 

@@ -3,10 +3,10 @@
 use super::editing::apply_edit;
 use super::files::Files;
 use super::line_ends::{note_line_ends, with_line_ends_of_file};
-use super::lines::{body, split};
 use super::perform::Done;
 use super::run::{EditRun, Trouble};
 use super::state::{Event, Status};
+use crate::code_text::lines::{body, split};
 use engine::values::quantity::plural;
 use producers::languages::selector::{Selector, SelectorError};
 use std::ops::Range;

@@ -3,9 +3,9 @@
 //! and one write stores it.
 
 use super::contents::Content;
-use super::encoding::Encoding;
 use super::files::Files;
 use super::state::{DocumentState, FileRelation, Mode};
+use crate::code_text::encoding::Encoding;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -5,15 +5,15 @@
 pub use super::conditional::declares;
 use super::conditional::edit_same_under_all_symbols;
 use super::declarations_only::{keeps_directives, only_declares};
-use super::declared::{EditRange, check_kept_declarations, list_declarations};
 use super::directive_settings::around;
 pub use super::head::HeadPolicy;
 use super::head::{Replaced, keep_missing_head_parts};
+use super::kept_declarations::{EditRange, check_kept_declarations};
 use super::meaning::find_declaration;
 use super::replacing::{DeclarationSpan, place_declaration};
+use crate::code_text::declared::{list_declarations, parse_code};
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};
-use producers::csharp::parse;
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 
@@ -177,12 +177,6 @@ fn refuse_joining_insertion(request: &SymbolEdit) -> Result<(), Refused> {
         format!("the text ends in {ends}, which would belong to whatever is declared behind it; nothing was changed"),
         "give whole declarations; `replace_symbol` gives a symbol other documentation and attributes",
     ))
-}
-
-pub(crate) fn parse_code(text: &str, defines: &BTreeSet<String>) -> Syntax {
-    // Normalize line ends, as every reader of sources does.
-    let plain = super::lines::fit(text, "\n");
-    parse::read(&plain, defines, "").0
 }
 
 /// Whether the parser understands less of a text than before.

@@ -1,7 +1,7 @@
 //! Contents of all files of a workspace, without rereading unchanged ones. Excluded are ignored files, folders whose names begin with a dot, and the
 //! store.
 
-use super::editable_paths::Guard;
+use crate::editable_paths::Guard;
 use engine::files::disk::Disk;
 use engine::seams::world::{Rows, SetDef, Sources, World, WorldError};
 use engine::values::digest::Digest;

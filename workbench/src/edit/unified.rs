@@ -1,10 +1,10 @@
 //! Parser of unified diffs: plain ones, and those of git with extended headers and quoted paths. Unsupported changes are refused by name: binary
 //! files, copies, links, and mode changes.
 
-use super::lines::{Ends, body, line_end};
 use super::match_failure;
 use super::patch::{FilePatch, Hunk, PatchOperation};
 use super::patch_names::{both_names, path, repeated_name};
+use crate::code_text::lines::{Ends, body, line_end};
 
 /// Git's names of the empty blob, by SHA-1 and by SHA-256.
 const EMPTY: [&str; 2] = [

@@ -3,12 +3,12 @@
 
 use super::contents::{Content, write_content};
 use super::draft_log::Step;
-use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
-use super::merge::carry;
 use super::run::{EditRun, Looked, Trouble, unread};
 use super::session::{Document, FileEdit, Version};
 use super::state::{DocumentState, Event, FileRelation, Reread, Status};
+use crate::code_text::encoding::{Encoding, Unreadable, decode, encode};
+use crate::code_text::merge::carry;
 use serde_json::json;
 use std::io;
 use std::rc::Rc;

@@ -3,12 +3,12 @@
 //! A window consists of whole blocks, and the end of a block depends only on the text and the room: a cursor that moves within its block leaves the
 //! window unchanged, byte by byte.
 
-use super::budget::{Budget, estimate_bytes, tokens};
 use super::markdown_line::beginning;
 use super::render::{Live, RenderedDocument};
 use super::skeleton::skeleton;
+use crate::budget::{Budget, estimate_bytes, tokens};
+use crate::code_text::lines::{body, split};
 use crate::context::forms::fence_text;
-use crate::edit::lines::{body, split};
 use engine::values::quantity::plural;
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! Looks at documents, recorded in the log of drafts, and documents as they are in edit sessions: the versions of a session's buffer are the
 //! session's steps.
 
+use crate::code_text::encoding::decode;
 use crate::edit::contents::{Content, content, read_kept_content, write_content};
 use crate::edit::document_names::DocumentNames;
 use crate::edit::draft_log::{self, DraftLog, Entry};
-use crate::edit::encoding::decode;
 use crate::edit::expiry::end_expired;
 use crate::edit::files::Files;
 use crate::edit::journal::{ChangeReport, Journal, Look, LookEffects};

@@ -5,7 +5,6 @@
 
 #[cfg(test)]
 mod author_tests;
-pub mod budget;
 mod document;
 pub mod edits;
 mod markdown_line;

@@ -6,9 +6,9 @@
 //!
 //! Prompt caches match a text by its beginning: sections after the document, such as a failed try or a plan, leave that unchanged.
 
-use super::budget::{Budget, tokens};
 use super::document::Body;
 use super::markdown_line::in_one_line;
+use crate::budget::{Budget, tokens};
 use crate::context::forms::fence_text;
 use crate::edit::difference::Difference;
 use crate::edit::editor::Editor;
@@ -221,8 +221,8 @@ fn assemble(sections: Vec<Section>, document: Body, mut cut: Vec<String>) -> Ren
 
 #[cfg(test)]
 mod tests {
-    use super::super::budget::Room;
     use super::*;
+    use crate::budget::Room;
     use crate::edit::journal::ChangeReport;
     use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The outline of a document of any language, by its indentation: lines that are followed by deeper ones, and headings of Markdown.
 
-use crate::edit::lines::{body, split};
+use crate::code_text::lines::{body, split};
 
 /// Deepest level of indentation in an outline.
 const DEEPEST: usize = 3;

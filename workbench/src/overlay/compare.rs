@@ -4,9 +4,9 @@ use super::OverlayError;
 use super::merge::{Outcome, outcome, read_target_file};
 use super::record::overlay_or_session;
 use super::texts;
-use crate::edit::encoding::{Form, Unreadable, decode};
+use crate::code_text::encoding::{Form, Unreadable, decode};
+use crate::code_text::merge::unified_for_git;
 use crate::edit::files::Files;
-use crate::edit::merge::unified_for_git;
 use engine::values::digest::Digest;
 
 /// A compared document.

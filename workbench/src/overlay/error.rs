@@ -1,7 +1,7 @@
 //! Errors of overlays.
 
-use crate::edit::editable_paths::Refused;
 use crate::edit::files::SaveError;
+use crate::editable_paths::Refused;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io;

@@ -6,10 +6,10 @@
 use super::OverlayError;
 use super::record::{remove_record, store, unexpired_overlay};
 use super::texts;
-use crate::edit::encoding::{decode, encode};
+use crate::code_text::encoding::{decode, encode};
+use crate::code_text::lines::{Ends, body, split};
+use crate::code_text::merge::{AdjacentChanges, join};
 use crate::edit::files::{FileWithBytes, Files, Save, SaveError};
-use crate::edit::lines::{Ends, body, split};
-use crate::edit::merge::{AdjacentChanges, join};
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use crate::edit::saving::{finish, save_merge};
 use crate::edit::session::{LIFETIME, Saving};

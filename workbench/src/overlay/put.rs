@@ -4,7 +4,7 @@
 use super::OverlayError;
 use super::record::{remove_expired, store, unexpired_overlay};
 use super::texts;
-use crate::edit::encoding::{self, Encoding, PLAIN, decode};
+use crate::code_text::encoding::{self, Encoding, PLAIN, decode};
 use crate::edit::files::Files;
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use crate::edit::run::no_text;

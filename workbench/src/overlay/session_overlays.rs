@@ -4,12 +4,12 @@
 use super::OverlayError;
 use super::put::rules;
 use crate::edit::contents::Content;
-use crate::edit::editable_paths::Refused;
 use crate::edit::files::Files;
 use crate::edit::foreign_writes::notice;
 use crate::edit::overlay_record::{Overlay, OverlayDocument};
 use crate::edit::session::{EditSession, LIFETIME, NoSession};
 use crate::edit::state::WorkflowState;
+use crate::editable_paths::Refused;
 use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;

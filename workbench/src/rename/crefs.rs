@@ -4,7 +4,7 @@
 use super::Planning;
 use super::cref_overloads::{overloads_of, parameters_behind};
 use super::family::Family;
-use crate::edit::lines::line_and_column;
+use crate::code_text::lines::line_and_column;
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::Outputs;
 use crate::symbols::source::enclosing_lines;

@@ -3,7 +3,7 @@
 use super::family::{Family, NAMED};
 use super::places::{ChangedPlaces, FileTexts};
 use super::{Obstacles, Planning, RenameRequest, Rewritten, SYNTAX_ERRORS, SourceFile, Spot, directives, unread_uses, with_files};
-use crate::edit::lines::line_and_column;
+use crate::code_text::lines::line_and_column;
 use crate::edit::removal::{remove_declaration, without_empty_namespace};
 use crate::edit::symbol::Refused;
 use crate::symbols::contents::Layout;

@@ -3,7 +3,7 @@
 
 use super::Obstacles;
 use super::places::{ChangedPlaces, FileTexts};
-use crate::edit::lines::split;
+use crate::code_text::lines::split;
 use producers::languages::selector::Selector;
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -9,7 +9,6 @@ mod deletion;
 mod directives;
 mod family;
 mod inferred;
-pub(crate) mod lists;
 mod name_clashes;
 mod places;
 mod positional;

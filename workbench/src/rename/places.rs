@@ -2,8 +2,8 @@
 
 use super::family::Family;
 use super::{Obstacles, Planning, Rewritten, SourceFile, Spot};
-use crate::edit::encoding::{LARGEST, decode};
-use crate::edit::lines::split;
+use crate::code_text::encoding::{LARGEST, decode};
+use crate::code_text::lines::split;
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;

@@ -1,7 +1,7 @@
 //! Parameters of positional records: named arguments and positional patterns use the property's name, because the parameter has the same name.
 
 use super::Planning;
-use crate::edit::lines::split;
+use crate::code_text::lines::split;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::usages::{Subject, usages};

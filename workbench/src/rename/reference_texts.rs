@@ -1,6 +1,6 @@
 //! The texts of the references in documentation (`cref="…"`), by file. A service caches them, so that a rename reads only files that are new to it.
 
-use crate::edit::encoding::{LARGEST, decode};
+use crate::code_text::encoding::{LARGEST, decode};
 use engine::seams::world::World;
 use engine::values::digest::Digest;
 use memchr::memmem::{Finder, find};

@@ -38,7 +38,7 @@ pub(super) fn bases(of: &'static PartialDeclaration) -> impl Iterator<Item = (&'
 
 /// Returns the members of a contract, in the form of a workspace type's overloads.
 pub(super) fn members(of: &PartialDeclaration) -> Vec<Overload> {
-    let row = |(member, head): &(producers::csharp::model::Member, crate::edit::member_head::MemberHead)| Overload {
+    let row = |(member, head): &(producers::csharp::model::Member, crate::code_text::member_head::MemberHead)| Overload {
         key: member_key(member),
         name: member.name.clone(),
         kind: if member.kind == MemberKind::Method { "method" } else { "property" }.to_owned(),

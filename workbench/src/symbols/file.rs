@@ -2,9 +2,9 @@
 //! correction.
 
 use super::source::{FileRange, Source};
-use crate::edit::editable_paths::{self, Guard, Refused};
-use crate::edit::encoding::{self, Form, LARGEST, Unreadable};
-use crate::edit::lines::{body, split};
+use crate::code_text::encoding::{self, Form, LARGEST, Unreadable};
+use crate::code_text::lines::{body, split};
+use crate::editable_paths::{self, Guard, Refused};
 use engine::seams::world::{World, WorldError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;

@@ -4,7 +4,7 @@ use super::call_graph::path_of;
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, Trouble};
 use super::source::enclosing;
-use crate::edit::encoding::{LARGEST, decode};
+use crate::code_text::encoding::{LARGEST, decode};
 use engine::seams::world::World;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -112,7 +112,7 @@ fn in_text(file: &str, text: &str, matcher: &RegexMatcher) -> Vec<Hit> {
     let mut hits = Vec::new();
     // Split lines as C# does, also at a lone CR.
     let plain = match text.contains('\r') {
-        true => std::borrow::Cow::Owned(crate::edit::lines::fit(text, "\n")),
+        true => std::borrow::Cow::Owned(crate::code_text::lines::fit(text, "\n")),
         false => std::borrow::Cow::Borrowed(text),
     };
     let mut searcher: Searcher = SearcherBuilder::new().line_number(true).build();

@@ -5,7 +5,7 @@ use super::outputs::Outputs;
 use super::overloads::short_of;
 use super::resolve::Candidate;
 use super::source::{FileRange, Source, sources};
-use crate::edit::lines::line_start;
+use crate::code_text::lines::line_start;
 use producers::csharp::declared_names::name_in_declaration;
 use producers::csharp::preprocess::blanked;
 use schemars::JsonSchema;

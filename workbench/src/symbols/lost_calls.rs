@@ -7,7 +7,7 @@ use super::lost_names::EditedFile;
 use super::lost_types::may_be_generated;
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
-use crate::edit::declared::declared_names;
+use crate::code_text::declared::declared_names;
 use engine::values::label::halves;
 use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::shape::Shape;
@@ -148,7 +148,7 @@ pub(super) fn changed_members(files: &[EditedFile]) -> BTreeSet<(String, String)
 
 /// Returns the members of a text with their parameters, including names and default values.
 fn signatures(text: &str) -> BTreeSet<String> {
-    let syntax = crate::edit::symbol::parse_code(text, &BTreeSet::new());
+    let syntax = crate::code_text::declared::parse_code(text, &BTreeSet::new());
     let mut found = declared_names(text);
     for decl in &syntax.types {
         let members = decl.members.iter().filter(|member| member.signature.contains('('));

@@ -9,7 +9,7 @@ use super::lost_usings::{GlobalUsings, RemovedUsings};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::unbound::Bound;
 use super::undeclared_qualifiers::{UndeclaredQualifier, undeclared_qualifiers};
-use crate::edit::declared::declared_names;
+use crate::code_text::declared::declared_names;
 use engine::seams::world::World;
 use engine::values::label::{halves, unescape};
 use engine::values::table::Table;

@@ -5,7 +5,7 @@ use super::index::{Symbols, is_within, namespace};
 use super::lost_names::{EditedFile, last_name};
 use super::lost_types::{list_places, new_places};
 use super::outputs::{Outputs, SymbolError};
-use crate::edit::symbol::parse_code;
+use crate::code_text::declared::parse_code;
 use engine::values::table::Table;
 use producers::csharp::deps::dotnet;
 use producers::csharp::deps::index::Globals;

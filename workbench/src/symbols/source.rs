@@ -5,8 +5,8 @@
 
 use super::outputs::{Outputs, SymbolError, file_label, read_one};
 use super::resolve::Candidate;
-use crate::edit::encoding::decode;
-use crate::edit::lines::split as lines;
+use crate::code_text::encoding::decode;
+use crate::code_text::lines::split as lines;
 use producers::csharp::ids::member_key;
 use producers::csharp::model::{Span, Syntax};
 use producers::csharp::syntax;

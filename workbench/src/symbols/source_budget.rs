@@ -1,8 +1,8 @@
 //! Fits sources into the budget of an answer: long parts lose their last lines, and a note gives the range to read next.
 
 use super::source::{FileRange, Source};
-use crate::edit::lines::{body, split};
-use crate::live::budget::Room;
+use crate::budget::Room;
+use crate::code_text::lines::{body, split};
 
 /// Approximate cost of the note on a cut part.
 const NOTE: usize = 150;

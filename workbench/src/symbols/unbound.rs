@@ -2,7 +2,7 @@
 
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError};
-use crate::edit::lines::line_and_column;
+use crate::code_text::lines::line_and_column;
 use producers::csharp::deps::{Dependencies, dotnet};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::types::symbol_of;

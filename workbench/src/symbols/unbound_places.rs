@@ -4,8 +4,8 @@
 use super::outputs::{Outputs, file_label};
 use super::usages::{Usages, UseDoubt};
 use super::word_index::WordSource;
-use crate::edit::lines::line_and_column;
-use crate::rename::lists::{ListKind, list_at};
+use crate::code_text::lines::line_and_column;
+use crate::code_text::lists::{ListKind, list_at};
 use producers::csharp::defines;
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;

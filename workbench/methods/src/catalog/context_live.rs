@@ -12,10 +12,10 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use workbench::budget::{Budget, Room};
 use workbench::edit::difference::Difference;
 use workbench::edit::editor::{self, Editor};
 use workbench::edit::journal::{self, Anchor, Journal, Version};
-use workbench::live::budget::{Budget, Room};
 use workbench::live::edits::Buffer;
 use workbench::live::render::{Live, RECENT, RenderedDocument, Section};
 

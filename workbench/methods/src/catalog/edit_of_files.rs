@@ -8,10 +8,10 @@ use crate::desk::Desk;
 use crate::desk::clock::current_seconds;
 use crate::failed::Failed;
 use workbench::edit::disk::Disk;
-use workbench::edit::editable_paths::Refused;
 use workbench::edit::files::Files;
 use workbench::edit::order::Rewritten;
 use workbench::edit::response::Response;
+use workbench::editable_paths::Refused;
 
 /// Returns the real path of a file that an edit may delete or create.
 fn editable_path(disk: &Disk, given: &str) -> Result<String, Failed> {

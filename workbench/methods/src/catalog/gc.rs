@@ -17,8 +17,8 @@ use engine::values::quantity::{parse_bytes, seconds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::edit::disk::Disk;
-use workbench::edit::editable_paths::Guard;
 use workbench::edit::perform::recover;
+use workbench::editable_paths::Guard;
 use workbench::garbage::{self, GarbageOptions, Report};
 
 /// Evict results that no checkout of the store needs, and shorten its file.

@@ -11,7 +11,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::edit::encoding::{Encoding, Form};
+use workbench::code_text::encoding::{Encoding, Form};
 use workbench::overlay::patch::{self, Patched};
 use workbench::overlay::put::{self, PutEffect};
 

@@ -13,10 +13,9 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::Silent;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use workbench::code_text::encoding::decode;
 use workbench::edit::contents::{Content, read_kept_content};
 use workbench::edit::disk::Disk;
-use workbench::edit::editable_paths::Guard;
-use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
 use workbench::edit::flags::Flags;
 use workbench::edit::order::{EditRequest, Order, Rewritten};
@@ -24,6 +23,7 @@ use workbench::edit::perform::perform;
 use workbench::edit::response::{Metrics, Response};
 use workbench::edit::session::EditSession;
 use workbench::edit::state::{Mode, Status, WorkflowState};
+use workbench::editable_paths::Guard;
 use workbench::rename::{self, Obstacles};
 
 /// Returns the answer of a dry run: the differences.

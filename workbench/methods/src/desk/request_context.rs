@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use workbench::live::budget::Room;
+use workbench::budget::Room;
 use workbench::location::{StoreChoice, find_root, view};
 use workbench::locks::Hold;
 use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};

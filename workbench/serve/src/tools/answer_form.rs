@@ -3,7 +3,7 @@
 use methods::render::printable;
 use producers::llm::tokens::o200k;
 use serde_json::Value;
-use workbench::live::budget::Room;
+use workbench::budget::Room;
 
 /// Form of all answers of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Rearranges the arguments of a call for changed parameters.
 
 use super::wanted::WantedParameter;
-use crate::rename::lists::{List, ListItem, code, rewrite_list};
+use crate::code_text::lists::{List, ListItem, code, rewrite_list};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -287,7 +287,7 @@ pub(super) fn label_of(argument: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::super::wanted::parse_wanted;
     use super::*;
-    use crate::rename::lists::{ListKind, list_at};
+    use crate::code_text::lists::{ListKind, list_at};
 
     /// The arguments of a call of `M(int a, string b = "", params int[] more)` with other parameters.
     fn passed(wanted: &str, call: &str) -> Result<String, String> {

@@ -2,7 +2,7 @@
 
 use super::declarations::parameters_behind;
 use super::with_files;
-use crate::rename::lists::{tokens_behind, type_arguments_end};
+use crate::code_text::lists::{tokens_behind, type_arguments_end};
 use crate::rename::places::FileTexts;
 use crate::rename::{Obstacles, RenameRequest, Rewritten, Spot};
 use crate::symbols::index::{Symbols, simple_name};

@@ -1,7 +1,7 @@
 //! Changes the parameters of a declaration: the list, their names in the body, and the documentation.
 
 use super::wanted::{WantedParameter, parameter_name};
-use crate::rename::lists::{List, ListKind, code, list_at, rewrite_list, tokens_behind};
+use crate::code_text::lists::{List, ListKind, code, list_at, rewrite_list, tokens_behind};
 use producers::csharp::lexer::{Kind, lex};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -5,8 +5,8 @@ use super::SignatureChange;
 use super::arguments::{Passed, Reordering};
 use super::declarations::{Declaration, Replacements};
 use super::wanted::WantedParameter;
-use crate::rename::lists;
-use crate::rename::lists::{ListKind, list_at, tokens_behind, type_arguments_end};
+use crate::code_text::lists;
+use crate::code_text::lists::{ListKind, list_at, tokens_behind, type_arguments_end};
 use producers::csharp::lexer::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 

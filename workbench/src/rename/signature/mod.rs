@@ -13,7 +13,7 @@ mod wanted;
 use super::family::Family;
 use super::places::FileTexts;
 use super::{Obstacles, Plan, RenameRequest, Rewritten, Spot, unread_uses, with_files};
-use crate::edit::lines::line_and_column;
+use crate::code_text::lines::line_and_column;
 use crate::rename::directives;
 use crate::symbols::contents::Layout;
 use crate::symbols::hierarchy::implementations;

@@ -2,7 +2,7 @@
 
 use super::arguments::label_of;
 use super::checks::parses;
-use crate::rename::lists::{List, ListKind, has_line_comment, list_at, trim_item};
+use crate::code_text::lists::{List, ListKind, has_line_comment, list_at, trim_item};
 use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::members::ParameterRow;
 use producers::csharp::model::Tier;

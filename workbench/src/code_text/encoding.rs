@@ -34,7 +34,7 @@ pub struct Encoding {
 }
 
 /// The byte order mark, as a character.
-pub(super) const MARK: char = '\u{feff}';
+pub(crate) const MARK: char = '\u{feff}';
 
 /// Encoding of a new file.
 pub const PLAIN: Encoding = Encoding {

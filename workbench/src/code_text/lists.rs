@@ -11,13 +11,13 @@ const LONGEST: usize = 1 << 17;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct List {
     /// Byte range between the brackets.
-    pub(super) inside: Range<usize>,
+    pub(crate) inside: Range<usize>,
     /// Ranges of the items between the commas, with the white space around them.
     pub(crate) pieces: Vec<Range<usize>>,
 }
 
 /// Returns the text from an offset on, up to the longest supported list, with its tokens; their offsets are relative to that text.
-pub(super) fn tokens_behind(text: &str, at: usize) -> (&str, Vec<Token>) {
+pub(crate) fn tokens_behind(text: &str, at: usize) -> (&str, Vec<Token>) {
     let mut end = text.len().min(at + LONGEST);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -74,7 +74,7 @@ pub(crate) fn list_at(text: &str, open: usize, of: ListKind) -> Option<List> {
 
 /// Returns the index of the `>` that closes the type arguments opened at a token; `None` if the `<` is a comparison. `declares`: whether a name may
 /// follow.
-pub(super) fn type_arguments_end(text: &str, tokens: &[Token], open: usize, declares: bool) -> Option<usize> {
+pub(crate) fn type_arguments_end(text: &str, tokens: &[Token], open: usize, declares: bool) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         match token.text(text) {
@@ -101,14 +101,14 @@ pub(super) fn type_arguments_end(text: &str, tokens: &[Token], open: usize, decl
 }
 
 /// Trims the white space around an item.
-pub(super) fn trim_item(text: &str, piece: &Range<usize>) -> Range<usize> {
+pub(crate) fn trim_item(text: &str, piece: &Range<usize>) -> Range<usize> {
     let own = &text[piece.clone()];
     let start = piece.start + own.len() - own.trim_start().len();
     start..start + own.trim().len()
 }
 
 /// Whether a list contains a line comment, to whose line no following text must move.
-pub(super) fn has_line_comment(text: &str, list: &List) -> bool {
+pub(crate) fn has_line_comment(text: &str, list: &List) -> bool {
     let own = &text[list.inside.clone()];
     let mut end = 0;
     for token in lex(own).tokens {
@@ -121,7 +121,7 @@ pub(super) fn has_line_comment(text: &str, list: &List) -> bool {
 }
 
 /// Trims the white space and comments around an item.
-pub(super) fn code(text: &str, piece: &Range<usize>) -> Range<usize> {
+pub(crate) fn code(text: &str, piece: &Range<usize>) -> Range<usize> {
     let tokens = lex(&text[piece.clone()]).tokens;
     match (tokens.first(), tokens.last()) {
         (Some(first), Some(last)) => piece.start + first.start as usize..piece.start + last.end as usize,
@@ -169,10 +169,10 @@ fn texts_around_items<'t>(text: &'t str, list: &List) -> (Vec<Around<'t>>, &'t s
 }
 
 /// An item of a new list, with the number of the old item that it was, if any.
-pub(super) type ListItem = (Option<usize>, String);
+pub(crate) type ListItem = (Option<usize>, String);
 
 /// Returns the text of a list with new items: each gets the white space at its position, and keeps its comments.
-pub(super) fn rewrite_list(text: &str, list: &List, entries: &[ListItem]) -> String {
+pub(crate) fn rewrite_list(text: &str, list: &List, entries: &[ListItem]) -> String {
     let (around, rest) = texts_around_items(text, list);
     let lead = |at: usize| match (around.get(at), around.last()) {
         (Some(one), _) => one.lead,

@@ -6,7 +6,7 @@ pub fn tokens(text: &str) -> usize {
 }
 
 /// Estimates the bytes of a number of tokens.
-pub(super) fn estimate_bytes(tokens: usize) -> usize {
+pub(crate) fn estimate_bytes(tokens: usize) -> usize {
     tokens.saturating_mul(33) / 10
 }
 
