@@ -87,7 +87,7 @@ fn files(moved: &Value) -> Vec<(String, String)> {
 
 fn socket(bench: &Bench) -> PathBuf {
     let view = workbench::location::view(&bench.root().canonicalize().expect("there"));
-    workbench::watch::socket(&bench.store(), view)
+    workbench::location::watch_socket(&bench.store(), view)
 }
 
 /// Returns the counts of a build's check of the files: stamps read, files hashed, changes.

@@ -1,12 +1,12 @@
 //! Carries corrections over: a person's text about a type that was renamed or moved since goes into the summary under the present name.
 //!
-//! Names follow from earlier sources (see [`crate::aliases`]), so no producer can know them: the summary is built first, then corrected.
+//! Names follow from earlier sources (see [`crate::former_types`]), so no producer can know them: the summary is built first, then corrected.
 
-use crate::aliases::present_name;
 use crate::correction::{CORRECTED, Sections};
+use crate::error::WorkbenchError;
+use crate::former_types::present_name;
 use crate::last_good::{label_of_type as label_of, parts};
 use crate::paid::is_paid;
-use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::store::Commit;
 use engine::store::corrections::{self, CorrectionRecord, Words};

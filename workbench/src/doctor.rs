@@ -2,11 +2,12 @@
 //!
 //! It reads outputs and counts bound names; it neither builds nor repairs.
 
+use crate::error::WorkbenchError;
 use crate::health::{Health, project_of};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError};
 use crate::trust::{foreign_owner, waiting};
-use crate::workspace::{WorkbenchError, Workspace};
+use crate::workspace::Workspace;
 use engine::build::session::Session;
 use engine::manifest::model::Manifest;
 use engine::store::Inventory;

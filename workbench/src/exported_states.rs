@@ -1,9 +1,8 @@
 //! States in exported files: `index.json` shows each type's `semanticState`, which is derived from the engine and so is in no blob
 //! (DECISIONS: semanticState is derived; seed 000 §3.2).
 
-use crate::status::semantic_state;
 use engine::build::finish::{Finish, LastFile, OutputToFinish};
-use engine::build::query::NodeStatus;
+use engine::build::query::{NodeState, NodeStatus};
 use memchr::{memchr, memchr_iter, memmem};
 use rustc_hash::FxHashSet;
 use std::ops::Range;
@@ -14,6 +13,15 @@ use std::time::{Duration, UNIX_EPOCH};
 pub struct States {
     /// Whether `generatedAt` says when the output was built.
     pub with_times: bool,
+}
+
+/// Returns the word for the state of a summary (seed 000 §3.2).
+pub fn semantic_state(state: NodeState) -> &'static str {
+    match state {
+        NodeState::Current => "cached",
+        NodeState::MaybeStale => "maybeStale",
+        state => state.as_str(),
+    }
 }
 
 const INDEX: &str = "//index:json";
@@ -229,7 +237,6 @@ fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::build::query::NodeState;
     use engine::build::remarks::FailedTry;
     use engine::values::codes::ErrorCode;
     use engine::values::diagnostic::Diagnostic;

@@ -2,7 +2,7 @@
 
 use crate::checkout;
 use crate::context::withheld_files::WithheldFiles;
-use crate::workspace::WorkbenchError;
+use crate::error::WorkbenchError;
 use engine::build::session::Session;
 use engine::seams::producer::Input;
 use engine::values::digest::Digest;

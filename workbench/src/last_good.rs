@@ -4,7 +4,7 @@
 //! long as the store keeps it. This module finds the files that do not parse, the types that are or were read from them, and the newest version of a
 //! target that was built from files that parsed. It only reads the store; it builds and prints nothing.
 
-use crate::builds;
+use crate::build_log::read_build_log;
 use engine::build::session::Session;
 use engine::planning::symbol::{Resolution, resolve, resolve_inner};
 use engine::store::StoreError;
@@ -140,7 +140,7 @@ pub fn newest_type_of_name(session: &Session, name: &str) -> Result<Option<Strin
             Resolution::None => {}
         }
     }
-    let builds = builds::log(store, view)?;
+    let builds = read_build_log(store, view)?;
     let labels = builds.iter().flat_map(|build| &build.gone.labels);
     let keys: BTreeSet<String> = labels.filter_map(|label| Some(parts(label)?.0)).collect();
     let keys: Vec<String> = keys.into_iter().collect();

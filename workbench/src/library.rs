@@ -3,11 +3,13 @@
 //! A [`Library`] is cheap: each call opens the workspace as a command would, reads the present sources, and releases the store and the checkout when
 //! it returns. By default it runs no programs of the manifest and asks no models.
 
+use crate::error::WorkbenchError;
 use crate::location::{StoreChoice, find_root};
+use crate::locks::Access;
 use crate::query::{answer, parse};
 use crate::status::target_status;
 use crate::trust::Trusting;
-use crate::workspace::{Access, Opening, WorkbenchError, Workspace};
+use crate::workspace::{Opening, Workspace};
 use engine::build::Options;
 use engine::build::explain::Explanation;
 use engine::build::query::NodeState;

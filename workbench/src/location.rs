@@ -48,6 +48,16 @@ pub fn view(root: &Path) -> ViewId {
     ViewId(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 
+/// Returns the socket of a checkout's watch.
+pub fn watch_socket(store: &Path, view: ViewId) -> PathBuf {
+    store.join("views").join(format!("{:016x}.watch", view.0))
+}
+
+/// Returns the socket of a checkout's service.
+pub fn service_socket(store: &Path, view: ViewId) -> PathBuf {
+    store.join("views").join(format!("{:016x}.serve", view.0))
+}
+
 /// Returns the folder that all worktrees of a repository share: git's common folder, or the root itself outside of git.
 pub(crate) fn repository(root: &Path) -> PathBuf {
     let Some(git) = root.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists()) else {

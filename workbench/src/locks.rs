@@ -2,7 +2,6 @@
 //! from which the laid-out files come.
 
 use crate::checkout;
-use crate::workspace::Access;
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::store::disk::{CheckoutLock, DiskOptions, DiskStore};
 use engine::store::{Store, StoreError, ViewId};
@@ -20,6 +19,19 @@ const MOST_BYTES: usize = 4096;
 
 /// The folder that the note is about.
 const OUT: &str = ".cortex/out";
+
+/// The access with which a workspace is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read only: nothing is built or written.
+    Look,
+    /// Read while another process builds the checkout: results are stored, rows of the checkout are not written.
+    Beside,
+    /// As [`Self::Build`] if the checkout is free, else as [`Self::Beside`]; never waits for another build.
+    Read,
+    /// Build: no other process may write rows of the checkout at the same time. In an overlay the same as [`Self::Beside`].
+    Build,
+}
 
 /// The locks of a command on its store and checkout.
 pub struct Hold {

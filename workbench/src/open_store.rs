@@ -1,10 +1,10 @@
 //! Opening the store of a workspace with the locks that a command needs.
 
-use crate::locks::{Hold, LockTerms, lock_checkout};
-use crate::workspace::{Access, Opening, WorkbenchError};
+use crate::location::watch_socket;
+use crate::locks::{Access, Hold, LockTerms, lock_checkout};
 use engine::store::disk::{CheckoutLock, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
-use engine::store::{Store, ViewId};
+use engine::store::{Store, StoreError, ViewId};
 use engine::values::diagnostic::Diagnostic;
 use engine::watch::ask::WatcherAnswer;
 use std::path::Path;
@@ -13,21 +13,13 @@ use std::sync::Arc;
 /// The use that a command makes of the store.
 #[derive(Clone, Copy)]
 pub(crate) struct StoreUse {
-    access: Access,
-    in_overlay: bool,
+    pub(crate) access: Access,
+    pub(crate) in_overlay: bool,
     /// Whether a watch's build ahead stops for this command.
-    interrupts: bool,
+    pub(crate) interrupts: bool,
 }
 
 impl StoreUse {
-    pub(crate) fn of_command(opening: &Opening<'_>) -> Self {
-        Self {
-            access: opening.access,
-            in_overlay: opening.overlay.is_some(),
-            interrupts: opening.interrupts,
-        }
-    }
-
     pub(crate) fn builds(self) -> bool {
         self.access != Access::Look
     }
@@ -59,13 +51,7 @@ pub(crate) fn open_memory(used: StoreUse) -> OpenStore {
 }
 
 /// Locks the checkout as far as the command needs it, then opens the store.
-pub(crate) fn open_disk(
-    root: &Path,
-    folder: &Path,
-    view: ViewId,
-    used: StoreUse,
-    options: DiskOptions,
-) -> Result<OpenStore, WorkbenchError> {
+pub(crate) fn open_disk(root: &Path, folder: &Path, view: ViewId, used: StoreUse, options: DiskOptions) -> Result<OpenStore, StoreError> {
     let builds = used.builds();
     let mut options = DiskOptions {
         yields_lock: builds,
@@ -104,7 +90,7 @@ pub(crate) fn open_disk(
 
 /// Stops a watch's build ahead, and again when the command starts to wait: one may have started just after the first call.
 fn stop_builds_ahead(folder: &Path, view: ViewId, options: &mut DiskOptions) {
-    let watch = WatcherAnswer::new(crate::watch::socket(folder, view));
+    let watch = WatcherAnswer::new(watch_socket(folder, view));
     watch.stop_builds_ahead();
     let announce = options.on_wait_view.take();
     options.on_wait_view = Some(Arc::new(move |holder: &str| {

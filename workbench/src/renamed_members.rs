@@ -1,6 +1,6 @@
 //! Former names of members, from the History of this checkout: members of a type whose code is equal but for a name.
 
-use crate::aliases::States;
+use crate::earlier_states::States;
 use crate::last_good::label_of_type;
 use engine::seams::paid::{FormerName, FormerNames};
 use engine::store::StoreError;

@@ -1,7 +1,8 @@
 //! Money spent and saved, grouped by commit, author, producer or month.
 
+use crate::build_log::read_build_log;
+use crate::git;
 use crate::spending::Sum;
-use crate::{builds, git};
 use engine::build::session::Session;
 use engine::store::builds::BuildRecord;
 use engine::store::ledger::{LedgerEntry, Outcome};
@@ -48,7 +49,7 @@ pub fn groups(root: &Path, session: &Session, since: u64, by: By) -> Result<Vec<
     let rows = session.engine.store.rows(session.engine.view, Part::Ledger)?;
     let entries = rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since);
     let builds = match by {
-        By::Commit | By::Author => builds::log(&*session.engine.store, session.engine.view)?,
+        By::Commit | By::Author => read_build_log(&*session.engine.store, session.engine.view)?,
         By::Producer | By::Month => Vec::new(),
     };
     let mut authors: HashMap<String, String> = HashMap::new();

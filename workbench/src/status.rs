@@ -2,9 +2,10 @@
 
 use crate::edit::disk::Disk;
 use crate::edit::edit_counts::EditCounts;
+use crate::error::WorkbenchError;
 use crate::generating;
 use crate::health::Health;
-use crate::workspace::{WorkbenchError, Workspace};
+use crate::workspace::Workspace;
 use engine::build::engine::EngineError;
 use engine::build::outlook::RunForecast;
 use engine::build::query::{NodeState, NodeStatus};
@@ -64,15 +65,6 @@ impl Counts {
         self.pending += other.pending;
         self.generating += other.generating;
         self.none += other.none;
-    }
-}
-
-/// Returns the word for the state of a summary (seed 000 §3.2).
-pub fn semantic_state(state: NodeState) -> &'static str {
-    match state {
-        NodeState::Current => "cached",
-        NodeState::MaybeStale => "maybeStale",
-        state => state.as_str(),
     }
 }
 

@@ -219,7 +219,7 @@ pub fn stats(disk: &DiskStore, now: u64) -> Result<Stats, StoreError> {
             nodes,
             pins: disk.rows(view, Part::Pins)?.len() as u64,
         });
-        for build in crate::builds::log(disk, view)? {
+        for build in crate::build_log::read_build_log(disk, view)? {
             stats.builds.builds += 1;
             stats.builds.hits += build.counts.hits();
             stats.builds.ran += build.counts.ran;

@@ -1,6 +1,6 @@
 //! Versions of a target in History, and differences between two of them.
 
-use crate::aliases::former;
+use crate::former_types::former;
 use crate::last_good::{label_of_type as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;

@@ -18,7 +18,7 @@ use engine::values::label::{escape, unescape};
 use engine::values::pattern::PatternSet;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Number of requests that are built ahead.
@@ -29,16 +29,6 @@ const RECENT: usize = 16;
 
 /// Limit of changed files whose members are compared.
 const MOST_FILES: usize = 50;
-
-/// Returns the socket of a checkout's watch.
-pub fn socket(store: &Path, view: ViewId) -> PathBuf {
-    store.join("views").join(format!("{:016x}.watch", view.0))
-}
-
-/// Returns the socket of a checkout's service.
-pub fn service(store: &Path, view: ViewId) -> PathBuf {
-    store.join("views").join(format!("{:016x}.serve", view.0))
-}
 
 /// The change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]

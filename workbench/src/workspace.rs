@@ -1,15 +1,16 @@
 //! A workspace: its root, its manifest, its store and the engine over them.
 
 use crate::agent_questions::References;
-use crate::aliases::FormerTypes;
 use crate::edit::disk::Disk as Files;
+use crate::error::WorkbenchError;
 use crate::exported_states::States;
+use crate::former_types::FormerTypes;
 use crate::git::Notes;
-use crate::location::{MANIFEST, StoreChoice, find_root, view};
-use crate::locks::{Hold, turn_of};
+use crate::location::{MANIFEST, StoreChoice, find_root, view, watch_socket};
+use crate::locks::{Access, Hold, turn_of};
 use crate::open_store::{OpenStore, StoreUse, open_disk, open_memory};
-use crate::overlay::{self, OverlayError};
-use crate::packs;
+use crate::overlay;
+use crate::packs_file;
 use crate::trust::{self, Trusted, Trusting};
 use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::engine::{Definition, Engine, EngineError};
@@ -27,7 +28,7 @@ use engine::seams::remote::{RemoteCache, RemoteSummary};
 use engine::seams::world::World;
 use engine::store::disk::{DiskOptions, DiskStore};
 use engine::store::exchange::{self, Exchanged};
-use engine::store::{Part, RowChange, StoreError};
+use engine::store::{Part, RowChange};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -39,53 +40,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A failure that stops a command.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkbenchError {
-    /// There is no manifest at or above the folder.
-    #[error("there is no cortex.toml in {0} or any folder above it")]
-    NoManifest(PathBuf),
-    /// A path cannot be used.
-    #[error("{path} cannot be read: {reason}")]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// The system's message.
-        reason: String,
-    },
-    /// A file of the checkout cannot be read or written.
-    #[error("{}", .0.message)]
-    Checkout(Box<Diagnostic>),
-    /// The manifest has errors: all of them.
-    #[error("the manifest has {} errors", .0.len())]
-    Manifest(Vec<Diagnostic>),
-    /// The engine failed.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The overlay failed.
-    #[error(transparent)]
-    Overlay(#[from] OverlayError),
-}
-
-impl From<StoreError> for WorkbenchError {
-    fn from(error: StoreError) -> Self {
-        Self::Engine(error.into())
-    }
-}
-
-/// The access with which a workspace is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Read only: nothing is built or written.
-    Look,
-    /// Read while another process builds the checkout: results are stored, rows of the checkout are not written.
-    Beside,
-    /// As [`Self::Build`] if the checkout is free, else as [`Self::Beside`]; never waits for another build.
-    Read,
-    /// Build: no other process may write rows of the checkout at the same time. In an overlay the same as [`Self::Beside`].
-    Build,
-}
 
 /// Arguments for opening a workspace.
 pub struct Opening<'a> {
@@ -143,7 +97,7 @@ pub struct Workspace {
     /// Digest of the manifest, all rulesets and the packs made at run time.
     pub digest: Digest,
     text: String,
-    /// Rows of data tables next to the manifest; see [`crate::packs`].
+    /// Rows of data tables next to the manifest; see [`crate::packs_file`].
     packs: String,
     manifest: OnceCell<ParsedManifest>,
     trust: Arc<Trusted>,
@@ -219,7 +173,7 @@ impl Workspace {
     pub fn open(opening: Opening<'_>) -> Result<Self, WorkbenchError> {
         let root = root_above(opening.from)?;
         let text = checked_manifest_text(&root)?;
-        let packs = packs::read_packs(&root)?;
+        let packs = packs_file::read_packs(&root)?;
         let now = Disk::new(root.clone()).now_secs();
         let documents = |name| overlay::build::documents(&Files::new(&root), name, now);
         let documents = opening.overlay.map(documents).transpose()?;
@@ -227,7 +181,11 @@ impl Workspace {
         let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
         let store_folder = opening.store.store_folder(&root);
         let view = view(&root);
-        let use_of_store = StoreUse::of_command(&opening);
+        let use_of_store = StoreUse {
+            access: opening.access,
+            in_overlay: opening.overlay.is_some(),
+            interrupts: opening.interrupts,
+        };
         let OpenStore {
             store,
             disk,
@@ -244,7 +202,7 @@ impl Workspace {
         };
         let world = Disk::new(root.clone());
         let world = match &store_folder {
-            Some(folder) => world.watched_by(Arc::new(WatcherAnswer::new(crate::watch::socket(folder, view)))),
+            Some(folder) => world.watched_by(Arc::new(WatcherAnswer::new(watch_socket(folder, view)))),
             None => world,
         };
         let on_wait = opening.on_wait;
@@ -547,7 +505,7 @@ fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, Wo
         name: name.to_owned(),
         text,
     };
-    let (manifest, packs) = (source(MANIFEST, text), source(packs::FILE, packs));
+    let (manifest, packs) = (source(MANIFEST, text), source(packs_file::FILE, packs));
     let loaded = load(
         &manifest,
         Some(&packs),

@@ -9,9 +9,9 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::WatchError;
 use workbench::checkout::UnexpectedEntry;
 use workbench::edit::files::SaveError;
+use workbench::error::WorkbenchError;
 use workbench::garbage::GarbageError;
 use workbench::overlay::OverlayError;
-use workbench::workspace::WorkbenchError;
 
 /// Failure of a command or a request: its code and diagnostics.
 #[derive(Debug)]

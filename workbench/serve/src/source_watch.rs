@@ -70,7 +70,7 @@ fn start(context: &RequestContext, host: &Arc<Host>) -> Result<Option<Watch>, Fa
     let workspace = context.workspace("serve")?;
     let sources = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     let Some(store) = &workspace.store_folder else { return Ok(None) };
-    let socket = match Socket::bind_exclusively(&workbench::watch::socket(store, workspace.engine.view)) {
+    let socket = match Socket::bind_exclusively(&workbench::location::watch_socket(store, workspace.engine.view)) {
         Ok(socket) => socket,
         Err(SocketError::Taken { .. }) => return Ok(None),
         Err(error) => return Err(WatchError::from(error).into()),

@@ -105,7 +105,7 @@ pub fn run_watch(context: &RequestContext, args: &WatchArgs, print: Print<'_>, o
     let socket = workspace
         .store_folder
         .as_deref()
-        .map(|store| workbench::watch::socket(store, workspace.engine.view));
+        .map(|store| workbench::location::watch_socket(store, workspace.engine.view));
     let socket = socket
         .map(|path| Socket::bind_exclusively(&path))
         .transpose()
@@ -301,7 +301,7 @@ impl Watching<'_> {
         self.context.built();
         // Paid targets were not requested, so their absence is not a failure.
         report.failures.retain(|why| why.code != ErrorCode::E_LIMIT);
-        if let Err(error) = workbench::aliases::update(&workspace.root, session) {
+        if let Err(error) = workbench::former_types::update(&workspace.root, session) {
             let why = Diagnostic::warning(ErrorCode::W_ALIASES, format!("aliases.json is not up to date: {error}"));
             self.context.say(&[why]);
         }

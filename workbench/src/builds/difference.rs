@@ -6,7 +6,7 @@
 
 use super::causes::{Between, Cause, causes, one_sided_leaves};
 use super::leaves::{Leaves, Side};
-use super::log;
+use crate::build_log::read_build_log;
 use engine::build::engine::EngineError;
 use engine::build::file_path;
 use engine::build::session::Session;
@@ -50,7 +50,7 @@ pub struct Difference {
 /// When the store cannot be read.
 pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Difference, Vec<u64>>, EngineError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
-    let builds = log(store, view)?;
+    let builds = read_build_log(store, view)?;
     let find = |number: u64| builds.iter().find(|build| build.number == number).cloned();
     let (Some(one), Some(other)) = (find(from), find(to)) else {
         let numbers = [from, to].into_iter().filter(|number| find(*number).is_none()).collect();

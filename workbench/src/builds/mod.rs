@@ -1,4 +1,4 @@
-//! Builds: their log, the differences between two of them, and causes of removed targets.
+//! Builds: the differences between two of them, and causes of removed targets.
 
 mod causes;
 mod difference;
@@ -12,14 +12,3 @@ pub use difference::{Difference, difference};
 pub use past_sources::{FileChange, Past};
 pub use removed_symbols::{Vanished, find_removed_symbol};
 pub use removed_targets::{Files, TargetRemoval, files_behind, target_removal};
-
-use engine::store::builds::BuildRecord;
-use engine::store::{Part, Store, StoreError, ViewId};
-
-/// Returns the builds of a view that the log still has, the oldest first.
-///
-/// # Errors
-/// When the store cannot be read.
-pub fn log(store: &dyn Store, view: ViewId) -> Result<Vec<BuildRecord>, StoreError> {
-    Ok(store.rows(view, Part::Builds)?.iter().filter_map(BuildRecord::from_row).collect())
-}

@@ -1,5 +1,6 @@
 //! Earlier bytes of source files, from any place that still has them.
 
+use crate::build_log::read_build_log;
 use crate::git;
 use engine::build::session::Session;
 use engine::seams::world::World;
@@ -37,7 +38,7 @@ impl<'a> Past<'a> {
     /// # Errors
     /// When the store cannot be read.
     pub fn new(root: &'a Path, session: &'a Session, first: &[&BuildRecord]) -> Result<Self, StoreError> {
-        let log = super::log(&*session.engine.store, session.engine.view)?;
+        let log = read_build_log(&*session.engine.store, session.engine.view)?;
         let present = git::revision(root).map(|revision| revision.commit);
         let of = |build: &BuildRecord| build.commit.clone();
         let candidates = first

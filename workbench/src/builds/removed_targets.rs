@@ -1,8 +1,8 @@
 //! Explains the removal of a target: the build that removed it, and the source files behind that. Reads the log, History and records of results.
 
-use super::log;
+use crate::build_log::read_build_log;
 use crate::location::MANIFEST;
-use crate::packs;
+use crate::packs_file;
 use engine::build::file_path;
 use engine::build::session::Session;
 use engine::build::{shared_records, version_read};
@@ -52,7 +52,7 @@ pub fn target_removal(session: &Session, label: &str) -> Result<Option<TargetRem
         return Ok(None);
     }
     let last = store.history(view, label)?.pop();
-    let builds = log(store, view)?;
+    let builds = read_build_log(store, view)?;
     let mut removal = TargetRemoval {
         made: last.as_ref().map_or(0, |last| last.at),
         ..TargetRemoval::default()
@@ -158,7 +158,7 @@ fn files_without_target(session: &Session, label: &str) -> Vec<&'static str> {
         return if is_listed { Vec::new() } else { vec![MANIFEST] };
     }
     match set_node(&set, &vars) {
-        Ok(Some(table)) if table.as_str() == packs::LABEL => vec![MANIFEST, packs::FILE],
+        Ok(Some(table)) if table.as_str() == packs_file::LABEL => vec![MANIFEST, packs_file::FILE],
         Ok(Some(table)) if table.as_str().starts_with("//manifest/") => vec![MANIFEST],
         _ => Vec::new(),
     }

@@ -5,9 +5,11 @@
 
 mod place;
 
-use crate::checkout::{self, UnexpectedEntry};
+use crate::checkout;
+use crate::error::WorkbenchError;
 use crate::location::MANIFEST;
-use crate::workspace::{WorkbenchError, Workspace};
+use crate::packs_file::{FILE, MOST_BYTES, decode_packs, unusable};
+use crate::workspace::Workspace;
 use engine::manifest::model::Manifest;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -17,15 +19,8 @@ pub use producers::csharp::pack::select::PackRow;
 use producers::csharp::pack::select::names_exist;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 use toml::{Table, Value};
 
-/// The file in `.cortex`.
-pub const FILE: &str = ".cortex/packs.toml";
-/// The label of the table that lists all packs.
-pub const LABEL: &str = "//manifest/pack:table";
-/// Limit of bytes of the file.
-const MOST_BYTES: usize = 4 << 20;
 /// The table of packs.
 const TABLE: &str = "pack";
 /// The table of the tags that filters name.
@@ -69,47 +64,6 @@ impl From<io::Error> for PackError {
     fn from(error: io::Error) -> Self {
         Self::Workbench(unusable(&error))
     }
-}
-
-/// Reads the text of the file; empty if the file is missing.
-///
-/// # Errors
-/// When it is a link, too large, not UTF-8 or cannot be read.
-pub(crate) fn read_packs(root: &Path) -> Result<String, WorkbenchError> {
-    let bytes = checkout::read_file(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
-    decode_packs(bytes)
-}
-
-fn decode_packs(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
-    String::from_utf8(bytes.unwrap_or_default()).map_err(|_| {
-        pack_file_error(
-            ErrorCode::E_ENCODING,
-            "the file of packs is not UTF-8 text",
-            "save it as UTF-8, or remove it",
-        )
-    })
-}
-
-fn pack_file_error(code: ErrorCode, message: &str, hint: &str) -> WorkbenchError {
-    WorkbenchError::Manifest(vec![Diagnostic::error(code, message).at(FILE, 0, 0).hint(hint)])
-}
-
-fn unusable(error: &io::Error) -> WorkbenchError {
-    if let Some(way) = UnexpectedEntry::wrapped_in(error) {
-        let why = Diagnostic::error(ErrorCode::E_PATH, format!("it {}", way.what)).at(&*way.path, 0, 0);
-        return WorkbenchError::Manifest(vec![why.hint(way.hint())]);
-    }
-    if error.kind() == io::ErrorKind::FileTooLarge {
-        let message = format!("the file of packs cannot be used: {error}");
-        return pack_file_error(
-            ErrorCode::E_PATH,
-            &message,
-            "move it away, or put a file there that can be read and written",
-        );
-    }
-    let what = format!("the file of packs, {FILE},");
-    let why = checkout::trouble(&what, error, "see that it is a file that can be read and written");
-    WorkbenchError::Checkout(Box::new(why))
 }
 
 /// Returns all packs, by name.
@@ -253,7 +207,10 @@ fn pack_refused(code: ErrorCode, message: String, hint: &str) -> PackError {
 mod tests {
     use super::*;
     use crate::location::StoreChoice;
-    use crate::workspace::{Access, Opening};
+    use crate::locks::Access;
+    use crate::packs_file::read_packs;
+    use crate::workspace::Opening;
+    use std::path::Path;
     use std::sync::Arc;
 
     const MANIFEST_TEXT: &str = "[workspace]\nrulesets = [\"csharp\"]\n[pack.fixed]\nfilter = \"type:A\"\n";

@@ -1,8 +1,9 @@
 //! Positions of pack filters. Producers see a filter as a text of its own; people look for it in the file that contains it.
 
-use super::{FILE, MOST_BYTES, TABLE};
+use super::TABLE;
 use crate::checkout;
 use crate::location::MANIFEST;
+use crate::packs_file::{FILE, MOST_BYTES};
 use crate::workspace::manifest_bytes;
 use engine::values::diagnostic::{Diagnostic, Excerpt, SourceLocation};
 use engine::values::label::unescape;

@@ -22,7 +22,7 @@ use crate::symbols::contents::Layout;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
-use crate::unread_files;
+use crate::symbols::unread_files;
 pub use deletion::{advice_of_deletion, delete};
 use engine::seams::world::World;
 use family::Family;

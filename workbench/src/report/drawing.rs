@@ -2,7 +2,7 @@
 
 use super::drawn_nodes::neighbourhood;
 use super::{DrawnState, distinct, reported_state};
-use crate::workspace::WorkbenchError;
+use crate::error::WorkbenchError;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::graph::walk::Links;

@@ -1,8 +1,9 @@
 //! Versions of a target, each with its difference from the one before: the output, the inputs, and the source files behind them.
 
 use crate::builds::Past;
+use crate::error::WorkbenchError;
 use crate::versions::{self, InputChange, Version, blob_of_version, input_changes};
-use crate::workspace::{WorkbenchError, Workspace};
+use crate::workspace::Workspace;
 use engine::build::engine::EngineError;
 use engine::build::file_path;
 use engine::build::session::Session;

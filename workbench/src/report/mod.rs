@@ -6,8 +6,9 @@ pub mod drawn_nodes;
 pub mod lineage;
 pub mod timeline;
 
+use crate::error::WorkbenchError;
 use crate::spending::{Spending, spending};
-use crate::workspace::{WorkbenchError, Workspace};
+use crate::workspace::Workspace;
 use drawn_nodes::{Neighbourhood, neighbourhood};
 use engine::build::engine::EngineError;
 use engine::build::explain::Explanation;

@@ -1,6 +1,6 @@
 //! The newest builds in the log.
 
-use crate::workspace::WorkbenchError;
+use crate::error::WorkbenchError;
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::store::builds::BuildRecord;
@@ -18,6 +18,6 @@ pub fn used_models(build: &BuildRecord) -> bool {
 /// # Errors
 /// When the store cannot be read.
 pub fn timeline(session: &Session) -> Result<Vec<BuildRecord>, WorkbenchError> {
-    let mut log = crate::builds::log(&*session.engine.store, session.engine.view).map_err(EngineError::from)?;
+    let mut log = crate::build_log::read_build_log(&*session.engine.store, session.engine.view).map_err(EngineError::from)?;
     Ok(log.split_off(log.len().saturating_sub(BUILDS)))
 }

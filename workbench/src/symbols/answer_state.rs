@@ -5,7 +5,7 @@
 
 use crate::health::Health;
 use crate::last_good::files_with_errors;
-use crate::unread_files::UnreadUses;
+use crate::symbols::unread_files::UnreadUses;
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::diagnostic::SourceLocation;

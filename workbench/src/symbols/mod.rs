@@ -66,6 +66,7 @@ pub mod undeclared_qualifiers;
 pub mod unimplemented;
 #[cfg(test)]
 mod unimplemented_tests;
+pub mod unread_files;
 mod unreferenced;
 pub mod usages;
 #[cfg(test)]

@@ -21,8 +21,8 @@ use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::aliases;
 use workbench::builds::{self, DiffReason, Difference, FileChange, Past};
+use workbench::former_types;
 use workbench::generating;
 use workbench::versions::{Version, versions};
 use workbench::workspace::Workspace;
@@ -112,7 +112,7 @@ fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut
             diff: build_pages::diff_lines(&change).concat(),
             path: change.path,
         }),
-        former: aliases::former(&workspace.root, session, &explanation.label)?,
+        former: former_types::former(&workspace.root, session, &explanation.label)?,
         remote,
         ..ExplainedTarget::from_explanation(explanation)
     })

@@ -12,8 +12,8 @@ use engine::values::digest::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workbench::aliases::Former;
 use workbench::builds::Difference;
+use workbench::former_types::Former;
 
 /// Answer of `explain`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

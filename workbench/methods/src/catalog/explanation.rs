@@ -11,7 +11,7 @@ use engine::build::remote_costs::{LookUp, RemoteChoice};
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
-use workbench::aliases::Former;
+use workbench::former_types::Former;
 
 /// Limit of inputs and changes listed; the true count is always shown.
 const SHOWN: usize = 12;

@@ -23,7 +23,7 @@ use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::impact::{Affected, Reached, at_lines, impact_with_users};
 use workbench::symbols::matching::others_of_name;
 use workbench::symbols::removed_uses::{RemovedUses, uses_of_removed};
-use workbench::unread_files::word_of;
+use workbench::symbols::unread_files::word_of;
 
 /// List what a change of a member reaches: its users over several steps, its heirs, and the tests among these.
 ///

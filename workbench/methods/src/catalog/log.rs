@@ -45,7 +45,7 @@ impl Method for Log {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Builds, Failed> {
         // Reads neither manifest nor sources.
         let workspace = desk.context.workspace(Self::NAME)?;
-        let mut builds = workbench::builds::log(&*workspace.engine.store, workspace.engine.view)?;
+        let mut builds = workbench::build_log::read_build_log(&*workspace.engine.store, workspace.engine.view)?;
         let surplus = builds.len().saturating_sub(usize::try_from(self.count).unwrap_or(usize::MAX));
         builds.drain(..surplus);
         Ok(Builds { builds })

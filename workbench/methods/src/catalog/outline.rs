@@ -25,7 +25,7 @@ use std::path::{Component, Path};
 use workbench::symbols::answer_state::{AnswerState, Freshness};
 use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
 use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
-use workbench::unread_files::EXTENSIONS;
+use workbench::symbols::unread_files::EXTENSIONS;
 
 /// Outline types, members, files, folders, namespaces or projects: their members or contents.
 ///

@@ -13,12 +13,13 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases;
+use workbench::error::WorkbenchError;
+use workbench::former_types;
 use workbench::symbols::answer_state::AnswerState;
 use workbench::symbols::matching::{differs_in_case, others_of_name};
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
-use workbench::unread_files::{self, UnreadUses};
-use workbench::workspace::WorkbenchError;
+use workbench::symbols::unread_files::{self, UnreadUses};
 
 /// Resolves a symbol.
 pub fn resolution(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str, most: usize) -> Result<Resolution, Failed> {
@@ -50,11 +51,11 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
         return Ok(false);
     }
     let root = workspace.root.clone();
-    let wanted = aliases::required_targets(&root, session)?;
+    let wanted = former_types::required_targets(&root, session)?;
     if !wanted.is_empty() {
         desk.outputs_of_labels(&wanted, true)?;
     }
-    match aliases::update(&root, desk.open_to_build()?.1) {
+    match former_types::update(&root, desk.open_to_build()?.1) {
         // Builds report an obstacle in its place.
         Err(WorkbenchError::Path { .. }) => Ok(false),
         learnt => Ok(learnt?),

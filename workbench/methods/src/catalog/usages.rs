@@ -14,9 +14,9 @@ use workbench::other_languages::usages::usages as other_usages;
 use workbench::symbols::answer_state::{AnswerState, Empty};
 use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
+use workbench::symbols::unread_files;
 use workbench::symbols::usages::{Subject, Usages, UseDoubt, usages};
 use workbench::symbols::wired_uses::label_wired;
-use workbench::unread_files;
 
 /// List the places that use a type or a member.
 ///

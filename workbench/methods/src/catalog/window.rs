@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use workbench::aliases;
 use workbench::checkout;
-use workbench::packs;
+use workbench::packs_file;
 use workbench::symbols::answer_state::{AnswerState, Freshness};
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
@@ -66,7 +66,7 @@ impl Method for Show {
     const NAME: &'static str = "window show";
     const ALSO: &'static [&'static str] = &["GetPromptWindow"];
     const EFFECT: Effect = Effect::Reads;
-    const DEPENDS_ON: Option<&'static [&'static str]> = Some(&[state::FILE, packs::FILE, aliases::FILE, OUT]);
+    const DEPENDS_ON: Option<&'static [&'static str]> = Some(&[state::FILE, packs_file::FILE, aliases::FILE, OUT]);
     type Answer = WindowAnswer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowAnswer, Failed> {

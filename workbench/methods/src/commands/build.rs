@@ -243,7 +243,7 @@ pub(super) fn follow_names(
 ) -> Result<(), Failed> {
     // The build itself succeeded, even if this file cannot be written; the next build tries again.
     let mut is_done = true;
-    if let Err(error) = workbench::aliases::update(&workspace.root, session) {
+    if let Err(error) = workbench::former_types::update(&workspace.root, session) {
         is_done = false;
         context.say(&[Diagnostic::warning(
             ErrorCode::W_ALIASES,

@@ -7,7 +7,7 @@ use crate::render::{Style, format_count, moment, plural, printable};
 use engine::build::session::Session;
 use producers::command::Trust;
 use std::fmt::Write as _;
-use workbench::builds::log;
+use workbench::build_log::read_build_log;
 use workbench::example_symbol;
 use workbench::trust::{Trusted, waiting};
 use workbench::workspace::Workspace;
@@ -69,7 +69,7 @@ fn workspace(context: &RequestContext) -> Result<WorkspaceFacts, Failed> {
     let workspace = context.workspace("cortex")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
-    let builds = log(&*workspace.engine.store, workspace.engine.view)?;
+    let builds = read_build_log(&*workspace.engine.store, workspace.engine.view)?;
     let (files, changed) = (session.sources.files().len() as u64, session.refresh.changes.len() as u64);
     let state = match builds.last() {
         None => "nothing built yet".to_owned(),

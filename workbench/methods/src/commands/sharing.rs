@@ -9,7 +9,8 @@ use engine::seams::remote::{RemoteSummary, WrongRemoteAnswer};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::time::Duration;
-use workbench::workspace::{WorkbenchError, Workspace};
+use workbench::error::WorkbenchError;
+use workbench::workspace::Workspace;
 
 /// Duration for which a build waits at its end for pending uploads.
 pub const PATIENCE: Duration = Duration::from_secs(10);

@@ -41,7 +41,7 @@ pub fn remark<'l>(context: &RequestContext, session: &Session, command: &str, la
 /// Reports the new name of a label's type, if it was renamed. Returns whether it was.
 pub fn remark_renamed(context: &RequestContext, workspace: &Workspace, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some((name, rest)) = parts(label) else { return Ok(false) };
-    let Some(key) = workbench::aliases::present_name(&workspace.root, session, &name)? else {
+    let Some(key) = workbench::former_types::present_name(&workspace.root, session, &name)? else {
         return Ok(false);
     };
     let plain = producers::csharp::types::symbol_of;

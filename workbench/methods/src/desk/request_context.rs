@@ -25,9 +25,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use workbench::budget::Room;
+use workbench::error::WorkbenchError;
 use workbench::location::{StoreChoice, find_root, view};
-use workbench::locks::Hold;
-use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};
+use workbench::locks::{Access, Hold};
+use workbench::workspace::{Opening, Workspace};
 
 /// Minimum time that a reader waits for the store: long enough for a build to release it between two steps.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -375,7 +376,7 @@ impl RequestContext {
     pub fn service(&self) -> Option<PathBuf> {
         let root = self.root_around()?;
         let store = self.store_folder()?;
-        Some(workbench::watch::service(&store, view(&root)))
+        Some(workbench::location::service_socket(&store, view(&root)))
     }
 
     /// Opens only the store: of `--store`, of `CORTEX_STORE`, or of the workspace. Returns `None` if the workspace has no store yet. Refuses a named

@@ -1,9 +1,9 @@
 //! Files that may use C# code and that cortex does not read: Razor and XAML pages. When an answer depends on them, their lines with a name are found
 //! by a text search.
 
-use crate::symbols::grep::{Hit, Query, grep};
-use crate::symbols::index::simple_name;
-use crate::symbols::overloads::short_of;
+use super::grep::{Hit, Query, grep};
+use super::index::simple_name;
+use super::overloads::short_of;
 use engine::seams::world::{SetDef, World};
 use engine::values::label::halves;
 use std::collections::{BTreeMap, BTreeSet};
