@@ -49,9 +49,11 @@ for name, text in TEXTS.items():
         continue
     code = re.sub(r"(?ms)^#\[cfg\(test\)\]\nmod \w+ \{.*?^\}\n", "", text)
     plain[crate] += code.count("\n")
-    module = name.split("src/", 1)[1].split("/")[0].removesuffix(".rs")
-    if module not in ("lib", "main"):
-        imports[crate][module] |= set(re.findall(r"\bcrate::(\w+)", re.sub(r"(?m)^\s*//.*", "", code))) - {module}
+    path = name.split("src/", 1)[1].removesuffix(".rs").removesuffix("/mod").split("/")
+    if path[0] not in ("lib", "main"):
+        code = re.sub(r"(?m)^\s*//.*", "", code).replace("super::" * len(path), "crate::")
+        lists = re.findall(r"\bcrate::\{([^}]*)\}", code)
+        imports[crate][path[0]] |= {*re.findall(r"\bcrate::(\w+)", code), *re.findall(r"\w+", " ".join(lists))} - {path[0]}
 
 print("| crate | lines | without tests |\n|---|--:|--:|")
 for crate in sorted(total):

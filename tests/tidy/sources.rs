@@ -78,6 +78,7 @@ pub fn is_test(name: &str) -> bool {
         || name.ends_with("tests.rs")
         || name.ends_with("/conformance.rs")
         || name.ends_with("/fixture.rs")
+        || name.ends_with("/samples.rs")
 }
 
 /// Returns every line of the project's code (without tests) that `wrong` matches.
