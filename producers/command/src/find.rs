@@ -1,6 +1,5 @@
-//! Finds the file of a program.
+//! Finds the file of a program, and checks whether it can run.
 
-use super::start_failure::runs;
 use std::path::{Path, PathBuf};
 
 /// Returns the `PATH` that programs get; without one, the default of shells.
@@ -20,4 +19,21 @@ pub(super) fn find_program(program: &str, folder: &Path) -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(program))
         .find(|file| runs(file).is_ok())
+}
+
+/// Checks without running it whether a file is executable.
+///
+/// # Errors
+/// The obstacle and its remedy.
+pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
+    match file.metadata() {
+        Err(_) => Err(("it is not there", "install it, or name another")),
+        Ok(metadata) if metadata.is_dir() => Err(("it is a folder", "name a program in it")),
+        Ok(metadata) if !metadata.is_file() => Err(("it is not a file", "name a program")),
+        Ok(_) if !os::modes::may_run(file) => Err((
+            "its file may not be executed",
+            "make it executable (`chmod +x`), or name its interpreter in `argv`: [\"sh\", \"FILE\"]",
+        )),
+        Ok(_) => Ok(()),
+    }
 }

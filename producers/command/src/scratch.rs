@@ -4,7 +4,7 @@
 //! of a deleted file for some seconds (ext4). So inputs overwrite those of the previous program, as long as they are plain files without another
 //! link; all other entries are removed, and a folder that cannot be restored is not used again.
 
-use super::scratch_root::ScratchRoot;
+use super::scratch_root::{ScratchRoot, flatten};
 use engine::seams::producer::Failure;
 use os::info::{FileInfo, FileKind};
 use os::modes;
@@ -40,36 +40,6 @@ pub(super) struct Modes {
     pub(super) file: u32,
     pub(super) program: u32,
     pub(super) folder: u32,
-}
-
-/// Removes a folder with all its entries, however deep: inner folders are moved up before they are emptied, so that neither paths nor the stack grow
-/// with the depth that a program has created.
-pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
-    let mut left = vec![folder.to_owned()];
-    let mut offset = 0_u64;
-    while let Some(folder) = left.pop() {
-        // The program may have removed its own permissions.
-        modes::set_mode(&folder, 0o700)?;
-        for entry in std::fs::read_dir(&folder)? {
-            let entry = entry?;
-            if !entry.file_type()?.is_dir() {
-                std::fs::remove_file(entry.path())?;
-                continue;
-            }
-            modes::set_mode(&entry.path(), 0o700)?;
-            let up = loop {
-                offset += 1;
-                let up = root.join(format!(".cortex-going-{offset}"));
-                if up.symlink_metadata().is_err() {
-                    break up;
-                }
-            };
-            std::fs::rename(entry.path(), &up)?;
-            left.push(up);
-        }
-        std::fs::remove_dir(&folder)?;
-    }
-    Ok(())
 }
 
 /// Removes a file, if it exists.

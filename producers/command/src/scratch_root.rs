@@ -1,11 +1,11 @@
 //! The folder that contains the scratch folders of programs: one for each process, below the folder for temporary files. The process keeps a lock in
 //! it while it lives. The next process removes folders whose lock is free: their process was killed.
 
-use super::scratch::flatten;
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use os::info::FileInfo;
+use os::modes;
 use os::plain_files::MoreOptions;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -113,6 +113,36 @@ fn remove_unlocked(folder: &Path) -> io::Result<()> {
         }
     }
     std::fs::remove_dir_all(folder)
+}
+
+/// Removes a folder with all its entries, however deep: inner folders are moved up before they are emptied, so that neither paths nor the stack grow
+/// with the depth that a program has created.
+pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
+    let mut left = vec![folder.to_owned()];
+    let mut offset = 0_u64;
+    while let Some(folder) = left.pop() {
+        // The program may have removed its own permissions.
+        modes::set_mode(&folder, 0o700)?;
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                std::fs::remove_file(entry.path())?;
+                continue;
+            }
+            modes::set_mode(&entry.path(), 0o700)?;
+            let up = loop {
+                offset += 1;
+                let up = root.join(format!(".cortex-going-{offset}"));
+                if up.symlink_metadata().is_err() {
+                    break up;
+                }
+            };
+            std::fs::rename(entry.path(), &up)?;
+            left.push(up);
+        }
+        std::fs::remove_dir(&folder)?;
+    }
+    Ok(())
 }
 
 fn cannot(below: &Path, why: &str) -> Failure {

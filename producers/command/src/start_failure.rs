@@ -1,6 +1,6 @@
 //! Explains why a program did not start: the system reports one error number for many reasons.
 
-use super::find::path_of_programs;
+use super::find::{path_of_programs, runs};
 use super::params::Bounds;
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
@@ -71,23 +71,6 @@ impl Attempt<'_> {
                 "see that `readable` names all that it needs, and that its file system lets programs run",
             ),
         }
-    }
-}
-
-/// Checks without running it whether a file is executable.
-///
-/// # Errors
-/// The obstacle and its remedy.
-pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
-    match file.metadata() {
-        Err(_) => Err(("it is not there", "install it, or name another")),
-        Ok(metadata) if metadata.is_dir() => Err(("it is a folder", "name a program in it")),
-        Ok(metadata) if !metadata.is_file() => Err(("it is not a file", "name a program")),
-        Ok(_) if !os::modes::may_run(file) => Err((
-            "its file may not be executed",
-            "make it executable (`chmod +x`), or name its interpreter in `argv`: [\"sh\", \"FILE\"]",
-        )),
-        Ok(_) => Ok(()),
     }
 }
 

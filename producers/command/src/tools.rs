@@ -1,8 +1,7 @@
 //! Tools that a manifest declares: programs by name, each with its version or its digest. The key includes them, so that another tool gives another
 //! result; a digest is also compared with the program's file before a program runs.
 
-use super::find::{find_program, path_of_programs};
-use super::start_failure::runs;
+use super::find::{find_program, path_of_programs, runs};
 use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;

@@ -3,10 +3,10 @@
 //! Waiting questions are not stored: every build finds them again, so that no question is older than the sources. [`Notes`] store only facts that
 //! cannot be found again: leases and answers.
 
-use super::agent_note::{Notes, Refused};
+use super::agent_note::{ID_DIGITS, Notes, Refused};
+use super::prepared_question::{FailedTryUsage, PreparedQuestion};
 use super::replay::digest_of_turns;
 use super::reply::Reply;
-use super::runtime::{FailedTryUsage, PreparedQuestion};
 use super::{Count, ModelReply, Question, Turn};
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
@@ -15,9 +15,6 @@ use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-
-/// Hex digits of a question's id.
-pub const ID_DIGITS: usize = 16;
 
 /// A question that waits for an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 //! Writers hold the lock of the checkout (see the store). An answer stays for a while after its use, so that the next run finds it again if
 //! this one is killed before it stores the result.
 
-use super::agent::ID_DIGITS;
 use super::pending_batches::write_durably;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -12,6 +11,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+/// Hex digits of a question's id.
+pub(super) const ID_DIGITS: usize = 16;
 /// Age of the last write after which a note is removed.
 const OLDEST: Duration = Duration::from_secs(30 * 86_400);
 /// Limit of bytes of a file here.

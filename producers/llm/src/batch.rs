@@ -3,12 +3,14 @@
 //! A question is identified by its action key and the number of its attempt. Its answer is valid only for exactly the same prompt: under one key it
 //! may differ between runs, because earlier answers are not part of a key.
 
+use super::batch_wire::Progress;
 use super::call_failures::Trouble;
+use super::calls::Calls;
 use super::exchange::ServerCall;
 use super::keys::Access;
-use super::pending_batches::{Batch, BatchFolder, FetchedAnswer, Note};
+use super::pending_batches::{Batch, BatchFolder, Note};
+use super::prepared_question::{FailedTryUsage, PreparedQuestion};
 use super::replay::digest_of_turns;
-use super::runtime::{FailedTryUsage, PreparedQuestion, Runtime};
 use super::settings::{Api, Model, Reach};
 use super::{ModelReply, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
@@ -57,14 +59,6 @@ struct Collected {
     body: Value,
 }
 
-/// Progress of a batch.
-pub(super) enum Progress {
-    Running,
-    Finished(Vec<FetchedAnswer>),
-    /// It has no answers and never will; with the reason, if known.
-    Gone(Option<String>),
-}
-
 impl Batches {
     pub(super) fn new(root: &Path) -> Self {
         Self {
@@ -77,17 +71,17 @@ impl Batches {
     /// before asking, with `--batch` or without: a sent question is paid for.
     pub(super) fn sent_before(
         &self,
-        runtime: &Runtime,
+        calls: &Calls,
         prepared: &PreparedQuestion<'_>,
         cancel: &Cancel,
     ) -> Option<Result<ModelReply, Failure>> {
         let id = custom_id(prepared.question.key, prepared.question.attempt);
         let digest = digest_of_turns(prepared.question.turns).to_string();
         let mut state = self.lock_batches();
-        if let Err(failure) = self.look_after(&mut state, runtime, prepared, &id, cancel) {
+        if let Err(failure) = self.look_after(&mut state, calls, prepared, &id, cancel) {
             return Some(Err(failure));
         }
-        if let Some(why) = state.gone.get(&id).filter(|_| !runtime.limits.batch) {
+        if let Some(why) = state.gone.get(&id).filter(|_| !calls.limits.batch) {
             return Some(Err(Failure::Limit(Box::new(why.clone()))));
         }
         for batch in state.batches.iter().flatten() {
@@ -126,10 +120,10 @@ impl Batches {
     }
 
     /// Whether a batch in the folder has exactly this question; requests no progress.
-    pub(super) fn is_handed_over(&self, runtime: &Runtime, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
+    pub(super) fn is_handed_over(&self, calls: &Calls, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
         let mut state = self.lock_batches();
         if state.batches.is_none() {
-            state.batches = self.batch_folder.read_batches(now_of_runtime(runtime)).ok();
+            state.batches = self.batch_folder.read_batches(now_in_seconds(calls)).ok();
         }
         let (id, digest) = (custom_id(key, attempt), digest_of_turns(turns).to_string());
         let mut batches = state.batches.iter().flatten();
@@ -137,13 +131,8 @@ impl Batches {
     }
 
     /// Returns the answer if an earlier run asked for it and it has arrived; else collects the question.
-    pub(super) fn answer_in_batch(
-        &self,
-        runtime: &Runtime,
-        prepared: &PreparedQuestion<'_>,
-        cancel: &Cancel,
-    ) -> Result<ModelReply, Failure> {
-        if let Some(found) = self.sent_before(runtime, prepared, cancel) {
+    pub(super) fn answer_in_batch(&self, calls: &Calls, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
+        if let Some(found) = self.sent_before(calls, prepared, cancel) {
             return found;
         }
         let id = custom_id(prepared.question.key, prepared.question.attempt);
@@ -152,7 +141,7 @@ impl Batches {
         state.cancel = cancel.clone();
         if let Entry::Vacant(place) = state.collected.entry(id) {
             // The question counts as spent when it is sent, no matter when the answer arrives.
-            let (hold, most) = runtime.reserve_call(prepared, true, cancel)?;
+            let (hold, most) = calls.reserve_call(prepared, true, cancel)?;
             hold.record_usage(most);
             let body = match prepared.model.api {
                 Api::Anthropic => anthropic::request_body(&prepared.model, prepared.question, false),
@@ -169,11 +158,11 @@ impl Batches {
     }
 
     /// Returns the batches in the folder; the first call of a run reads them.
-    fn load_once<'b>(&self, batches: &'b mut Option<Vec<Batch>>, runtime: &Runtime) -> Result<&'b mut Vec<Batch>, Failure> {
+    fn load_once<'b>(&self, batches: &'b mut Option<Vec<Batch>>, calls: &Calls) -> Result<&'b mut Vec<Batch>, Failure> {
         match batches {
             Some(batches) => Ok(batches),
             None => {
-                let found = self.batch_folder.read_batches(now_of_runtime(runtime));
+                let found = self.batch_folder.read_batches(now_in_seconds(calls));
                 Ok(batches.insert(found.map_err(|error| disk("cannot be read", &error))?))
             }
         }
@@ -183,7 +172,7 @@ impl Batches {
     fn look_after(
         &self,
         state: &mut BatchState,
-        runtime: &Runtime,
+        calls: &Calls,
         prepared: &PreparedQuestion<'_>,
         id: &str,
         cancel: &Cancel,
@@ -194,9 +183,9 @@ impl Batches {
             gone: untold,
             ..
         } = state;
-        let batches = self.load_once(batches, runtime)?;
+        let batches = self.load_once(batches, calls)?;
         let is_here = |batch: &Batch| {
-            let matters = runtime.limits.batch || batch.note.items.contains_key(id);
+            let matters = calls.limits.batch || batch.note.items.contains_key(id);
             matters && batch.note.base_url == prepared.reach.base_url && batch.note.api == api_name(prepared.model.api)
         };
         let waiting: Vec<usize> = (0..batches.len())
@@ -205,17 +194,17 @@ impl Batches {
         if waiting.is_empty() {
             return Ok(());
         }
-        let access = runtime
+        let access = calls
             .keys
-            .access(&prepared.reach, prepared.model.api, &runtime.root, &*runtime.world, cancel)?;
-        let line = prepared.line_to_provider(&access, &*runtime.world);
-        let window = runtime.rate_window(&prepared.reach, &prepared.model);
+            .access(&prepared.reach, prepared.model.api, &calls.root, &*calls.world, cancel)?;
+        let line = prepared.line_to_provider(&access, &*calls.world);
+        let window = calls.rate_window(&prepared.reach, &prepared.model);
         let mut complaint = None;
         let mut gone = BTreeSet::new();
         for at in waiting {
             let claimed: BTreeSet<String> = batches.iter().filter_map(|batch| batch.note.remote.clone()).collect();
             let batch = &mut batches[at];
-            let progress = runtime.call_with_retries(&line.called, &window, cancel, || {
+            let progress = calls.call_with_retries(&line.called, &window, cancel, || {
                 if batch.note.remote.is_none() {
                     batch.note.remote = batch_wire::find_sent_batch(&line, &batch.id, &batch.note, &claimed, cancel)?;
                 }
@@ -256,7 +245,7 @@ impl Batches {
     }
 
     /// Sends all collected questions, and forgets answers that were returned.
-    pub(super) fn flush(&self, runtime: &Runtime) -> Result<(), Failure> {
+    pub(super) fn flush(&self, calls: &Calls) -> Result<(), Failure> {
         let mut state = self.lock_batches();
         let collected = std::mem::take(&mut state.collected);
         let cancel = state.cancel.clone();
@@ -282,7 +271,7 @@ impl Batches {
                 bytes += request_bytes(&next.1);
                 group.push(next);
             }
-            match self.send_batch_of(runtime, &group, &cancel) {
+            match self.send_batch_of(calls, &group, &cancel) {
                 Ok(batch) => {
                     state.polled.insert(batch.id.clone());
                     state.batches.get_or_insert_default().push(batch);
@@ -295,11 +284,11 @@ impl Batches {
         result
     }
 
-    fn send_batch_of(&self, runtime: &Runtime, group: &[(String, Collected)], cancel: &Cancel) -> Result<Batch, Failure> {
+    fn send_batch_of(&self, calls: &Calls, group: &[(String, Collected)], cancel: &Cancel) -> Result<Batch, Failure> {
         let (_, first) = group.first().expect("invariant: a group has a first item");
         let model = Model::from_params(&first.model).expect("invariant: only questions to known interfaces are collected");
         let reach = Reach::from_settings(&first.settings, model.api);
-        let access: Access = runtime.keys.access(&reach, model.api, &runtime.root, &*runtime.world, cancel)?;
+        let access: Access = calls.keys.access(&reach, model.api, &calls.root, &*calls.world, cancel)?;
         let called = super::call_failures::Called {
             reach: &reach,
             name: model.name,
@@ -310,9 +299,9 @@ impl Batches {
             reach: &reach,
             access: &access,
             called,
-            world: &*runtime.world,
+            world: &*calls.world,
         };
-        let sent = now_of_runtime(runtime);
+        let sent = now_in_seconds(calls);
         let mut note = Note {
             api: api_name(model.api).to_owned(),
             base_url: reach.base_url.to_owned(),
@@ -331,12 +320,12 @@ impl Batches {
         // Write the note before sending, so that the next run can find the batch if this one is killed in between.
         write(&note)?;
         let requests: Vec<(&str, &Value)> = group.iter().map(|(id, item)| (id.as_str(), &item.body)).collect();
-        let window = runtime.rate_window(&reach, &model);
+        let window = calls.rate_window(&reach, &model);
         let mut unsure = false;
-        let created = runtime
+        let created = calls
             .call_with_retries(&line.called, &window, cancel, || batch_wire::upload(&line, &requests, cancel))
             .and_then(|file| {
-                runtime.call_with_retries(&line.called, &window, cancel, || {
+                calls.call_with_retries(&line.called, &window, cancel, || {
                     let created = batch_wire::create(&line, &file, &requests, &id, cancel);
                     // Only a refusal proves that the batch does not exist: a retry after silence might create a second one.
                     match created {
@@ -440,8 +429,8 @@ pub(super) fn api_name(api: Api) -> &'static str {
     if api == Api::Anthropic { "anthropic" } else { "openai" }
 }
 
-fn now_of_runtime(runtime: &Runtime) -> u64 {
-    let today = runtime.world.today();
+fn now_in_seconds(calls: &Calls) -> u64 {
+    let today = calls.world.today();
     today.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 

@@ -1,6 +1,5 @@
 //! The batch interfaces of the two providers: send, find, poll, fetch.
 
-use super::batch::Progress;
 use super::call_failures::Trouble;
 use super::exchange::ServerCall;
 use super::pending_batches::{FetchedAnswer, Note};
@@ -15,6 +14,14 @@ use std::collections::BTreeSet;
 const LONGEST_RESULTS: usize = 512 << 20;
 /// Limit of listed batches that are examined for a lost one.
 const LOOKED_AT: usize = 20;
+
+/// Progress of a batch.
+pub(super) enum Progress {
+    Running,
+    Finished(Vec<FetchedAnswer>),
+    /// It has no answers and never will; with the reason, if known.
+    Gone(Option<String>),
+}
 
 /// Uploads the questions. OpenAI needs a file first and returns its name; for Anthropic they are part of the next step.
 pub(super) fn upload(line: &ServerCall<'_>, requests: &[(&str, &Value)], cancel: &Cancel) -> Result<String, Trouble> {

@@ -1,14 +1,19 @@
 //! Calls with retries: repeated with pauses while that can help. While a server is down, calls wait for the one that probes it; if it stays down, or
 //! a model refuses every question, nothing more is sent, and that is reported once.
 
-use super::call_environment::LOOK_UP;
+use super::call_environment::{CallEnvironment, LOOK_UP};
 use super::call_failures::{Called, Trouble};
-use super::rate_limits::RateWindow;
-use super::retries::{Open, pause};
-use super::runtime::Runtime;
+use super::keys::Keys;
+use super::prepared_question::PreparedQuestion;
+use super::rate_limits::{RateWindow, RateWindows};
+use super::retries::{Breakers, Locks, Open, pause};
+use super::settings::{Model, Reach};
+use super::spending_limits::{Amount, Hold, Limits, SpendingLimits};
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest requested delay that a call waits for; a longer one is an error.
@@ -18,7 +23,62 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Shortest pause that is reported.
 const WORTH_TELLING: Duration = Duration::from_secs(5);
 
-impl Runtime {
+/// The calls of a run, with the limits, rates, breakers and keys that they share.
+pub(super) struct Calls {
+    pub(super) limits: Limits,
+    pub(super) root: PathBuf,
+    pub(super) world: Arc<dyn CallEnvironment>,
+    pub(super) keys: Keys,
+    pub(super) tell: Box<dyn Fn(&str) + Send + Sync>,
+    breakers: Breakers,
+    locks: Locks,
+    meter: SpendingLimits,
+    rate_windows: RateWindows,
+}
+
+impl Calls {
+    pub(super) fn new(limits: Limits, root: PathBuf, world: Arc<dyn CallEnvironment>) -> Self {
+        Self {
+            limits,
+            root,
+            world,
+            keys: Keys::default(),
+            tell: Box::new(|_| {}),
+            breakers: Breakers::default(),
+            locks: Locks::default(),
+            meter: SpendingLimits::new(limits),
+            rate_windows: RateWindows::default(),
+        }
+    }
+
+    pub(super) fn report_status(&self, words: &str) {
+        (self.tell)(words);
+    }
+
+    /// Returns the rate window of a model, which all calls to it pass.
+    pub(super) fn rate_window(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<RateWindow> {
+        self.rate_windows.rate_window(&format!("{} {}", reach.base_url, model.name))
+    }
+
+    /// Reserves the most that a call may use of the limits.
+    pub(super) fn reserve_call(
+        &self,
+        prepared: &PreparedQuestion<'_>,
+        batch: bool,
+        cancel: &Cancel,
+    ) -> Result<(Hold<'_>, Amount), Failure> {
+        let most = Amount {
+            calls: 1,
+            tokens: prepared.most_tokens(),
+            micros: prepared
+                .price
+                .as_ref()
+                .map_or(0, |price| price.most(prepared.input.tokens, prepared.question.max_tokens, batch)),
+        };
+        let currency = prepared.price.as_ref().map_or("", |price| price.currency.as_str());
+        Ok((self.meter.reserve(most, currency, cancel)?, most))
+    }
+
     /// Calls until it succeeds, fails for good, or has failed as often as the model's settings allow.
     pub(super) fn call_with_retries<T>(
         &self,

@@ -16,6 +16,7 @@ mod keys;
 pub mod model;
 mod openai;
 mod pending_batches;
+mod prepared_question;
 mod price;
 mod program;
 mod proxy;

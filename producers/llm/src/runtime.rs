@@ -3,23 +3,22 @@
 use super::agent::Agents;
 use super::batch::Batches;
 use super::call_environment::{CallEnvironment, Real};
-use super::call_failures::{Called, Trouble};
-use super::exchange::ServerCall;
-use super::keys::{Access, Keys};
+use super::call_failures::Trouble;
+use super::calls::Calls;
 use super::model::model_name;
+use super::prepared_question::{FailedTryUsage, PreparedQuestion};
 use super::price::Price;
 use super::program::{self, Program};
-use super::rate_limits::{RateWindow, RateWindows, Rates};
+use super::rate_limits::Rates;
 use super::replay::Recordings;
 use super::reply::{Reply, Usage};
-use super::retries::{Breakers, Locks};
 use super::secret::Secrets;
 use super::settings::{Api, Model, Reach};
-use super::spending_limits::{Amount, Hold, Limits, SpendingLimits};
+use super::spending_limits::{Amount, Hold, Limits};
 use super::tokens;
 use super::{Ask, Count, ModelReply, Question, Role, Turn, Wants};
 use command::{self, Trust};
-use engine::seams::paid::{Rejected, Spent};
+use engine::seams::paid::Rejected;
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -37,43 +36,18 @@ const COUNTED_AT_ONCE: usize = 64;
 
 /// Asks models.
 pub struct Runtime {
-    pub(super) limits: Limits,
-    pub(super) root: PathBuf,
-    pub(super) world: Arc<dyn CallEnvironment>,
-    pub(super) breakers: Breakers,
-    pub(super) locks: Locks,
-    pub(super) keys: Keys,
-    meter: SpendingLimits,
-    rate_windows: RateWindows,
+    calls: Calls,
     recordings: Recordings,
     batches: Batches,
     agents: Agents,
     /// Names of models that gave a joint answer without a usable part.
     no_joining: Mutex<BTreeSet<String>>,
-    tell: Box<dyn Fn(&str) + Send + Sync>,
     hear: Option<Hear>,
     trust: Arc<dyn Trust>,
 }
 
 /// Gets a streamed answer as it grows: all of its text so far, up to the end of a word. A retry begins again with an empty text.
 pub type Hear = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// A question with its model, way of access, price and token count resolved.
-pub(super) struct PreparedQuestion<'a> {
-    pub(super) question: &'a Question<'a>,
-    pub(super) model: Model<'a>,
-    pub(super) reach: Reach<'a>,
-    pub(super) price: Option<Price>,
-    /// Tokens of the question.
-    pub(super) input: Count,
-}
-
-/// Usage of tries that broke off.
-#[derive(Clone, Copy, Default)]
-pub(super) struct FailedTryUsage {
-    usage: Usage,
-    calls: u32,
-}
 
 /// Compares a growing answer with the tokens reserved for it: a server may write more than was asked for.
 struct Budget<'a> {
@@ -131,19 +105,11 @@ impl Runtime {
 
     pub(super) fn in_world(limits: Limits, root: PathBuf, world: Arc<dyn CallEnvironment>) -> Self {
         Self {
-            limits,
             batches: Batches::new(&root),
             agents: Agents::new(&root),
             no_joining: Mutex::default(),
-            root,
-            world,
-            breakers: Breakers::default(),
-            locks: Locks::default(),
-            keys: Keys::default(),
-            meter: SpendingLimits::new(limits),
-            rate_windows: RateWindows::default(),
+            calls: Calls::new(limits, root, world),
             recordings: Recordings::default(),
-            tell: Box::new(|_| {}),
             hear: None,
             trust: Arc::new(command::All),
         }
@@ -157,11 +123,9 @@ impl Runtime {
 
     /// Sets `tell`, which gets one sentence about the event that all questions wait for.
     #[must_use]
-    pub fn telling(self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self {
-            tell: Box::new(tell),
-            ..self
-        }
+    pub fn telling(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.calls.tell = Box::new(tell);
+        self
     }
 
     /// Sets the listener of streamed answers.
@@ -179,34 +143,6 @@ impl Runtime {
         &self.agents
     }
 
-    pub(super) fn report_status(&self, words: &str) {
-        (self.tell)(words);
-    }
-
-    /// Returns the rate window of a model, which all calls to it pass.
-    pub(super) fn rate_window(&self, reach: &Reach<'_>, model: &Model<'_>) -> Arc<RateWindow> {
-        self.rate_windows.rate_window(&format!("{} {}", reach.base_url, model.name))
-    }
-
-    /// Reserves the most that a call may use of the limits.
-    pub(super) fn reserve_call(
-        &self,
-        prepared: &PreparedQuestion<'_>,
-        batch: bool,
-        cancel: &Cancel,
-    ) -> Result<(Hold<'_>, Amount), Failure> {
-        let most = Amount {
-            calls: 1,
-            tokens: prepared.most_tokens(),
-            micros: prepared
-                .price
-                .as_ref()
-                .map_or(0, |price| price.most(prepared.input.tokens, prepared.question.max_tokens, batch)),
-        };
-        let currency = prepared.price.as_ref().map_or("", |price| price.currency.as_str());
-        Ok((self.meter.reserve(most, currency, cancel)?, most))
-    }
-
     fn check_limits(&self, prepared: &PreparedQuestion<'_>) -> Result<(), Failure> {
         let label = prepared.reach.label;
         if prepared.question.wants == Wants::Vector && matches!(prepared.model.api, Api::Anthropic | Api::Agent) {
@@ -220,7 +156,7 @@ impl Runtime {
             return Err(command::untrusted_failure(waiting));
         }
         let sends = !matches!(prepared.model.api, Api::Replay | Api::Agent);
-        if self.limits.offline && sends {
+        if self.calls.limits.offline && sends {
             let why = Diagnostic::error(
                 ErrorCode::E_OFFLINE,
                 format!("model '{label}' is not asked, because --offline sends nothing anywhere"),
@@ -228,7 +164,7 @@ impl Runtime {
             let hint = "leave out --offline, or let params.model be \"extractive\" or a model with api = \"replay\"";
             return Err(Failure::Limit(Box::new(why.hint(hint))));
         }
-        if self.limits.max_cost_micros.is_some() && prepared.price.is_none() && sends {
+        if self.calls.limits.max_cost_micros.is_some() && prepared.price.is_none() && sends {
             let why = Diagnostic::error(
                 ErrorCode::E_PRICE,
                 format!("--max-cost cannot be kept, because model '{label}' has no price"),
@@ -250,16 +186,17 @@ impl Runtime {
 
     fn ask_server(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
         let access = self
+            .calls
             .keys
-            .access(&prepared.reach, prepared.model.api, &self.root, &*self.world, cancel)?;
-        let line = prepared.line_to_provider(&access, &*self.world);
-        let window = self.rate_window(&prepared.reach, &prepared.model);
+            .access(&prepared.reach, prepared.model.api, &self.calls.root, &*self.calls.world, cancel)?;
+        let line = prepared.line_to_provider(&access, &*self.calls.world);
+        let window = self.calls.rate_window(&prepared.reach, &prepared.model);
         let rates = Rates {
             requests: prepared.reach.requests_per_minute,
             tokens: prepared.reach.tokens_per_minute,
         };
         if let Some(tokens) = window.too_narrow(rates, prepared.most_tokens()) {
-            self.report_status(&format!(
+            self.calls.report_status(&format!(
                 "{}: tokens_per_minute = {tokens} is less than the {} that one question may take; each waits for a minute of its own",
                 line.called.describe_model(),
                 prepared.most_tokens()
@@ -267,10 +204,10 @@ impl Runtime {
         }
         let mut vain = FailedTryUsage::default();
         let mut broken_off = String::new();
-        let answered = self.call_with_retries(&line.called, &window, cancel, || {
-            let (mut hold, _) = self.reserve_call(prepared, false, cancel).map_err(Trouble::Settled)?;
+        let answered = self.calls.call_with_retries(&line.called, &window, cancel, || {
+            let (mut hold, _) = self.calls.reserve_call(prepared, false, cancel).map_err(Trouble::Settled)?;
             let number = window
-                .wait_for_room(rates, prepared.most_tokens(), &*self.world, cancel)
+                .wait_for_room(rates, prepared.most_tokens(), &*self.calls.world, cancel)
                 .ok_or(Trouble::Cancelled)?;
             let mut budget = Budget::from_question(prepared);
             let (reply, done) = line.ask_provider(&prepared.model, prepared.question, cancel, &mut |reply| {
@@ -331,26 +268,26 @@ impl Runtime {
     fn record_reply(&self, prepared: &PreparedQuestion<'_>, reply: &Reply) -> Option<Diagnostic> {
         let record = prepared.reach.record?;
         self.recordings
-            .append_recording(&self.root, record, &prepared.model, prepared.question, reply)
+            .append_recording(&self.calls.root, record, &prepared.model, prepared.question, reply)
     }
 
     fn ask_recording(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
         let recording = prepared.reach.recording.unwrap_or_default();
         let (reply, remark) = self
             .recordings
-            .recorded_answer(&self.root, recording, &prepared.model, prepared.question)?;
-        let (hold, _) = self.reserve_call(prepared, false, cancel)?;
+            .recorded_answer(&self.calls.root, recording, &prepared.model, prepared.question)?;
+        let (hold, _) = self.calls.reserve_call(prepared, false, cancel)?;
         let mut answer = prepared.settle_usage(hold, reply);
         answer.remarks.extend(remark);
         Ok(answer)
     }
 
     fn ask_program(&self, prepared: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<ModelReply, Failure> {
-        let (hold, _) = self.reserve_call(prepared, false, cancel)?;
+        let (hold, _) = self.calls.reserve_call(prepared, false, cancel)?;
         let question = as_text(prepared.question);
         let program = Program {
             argv: &prepared.model.command,
-            root: &self.root,
+            root: &self.calls.root,
             input: question.as_bytes(),
             timeout: prepared.reach.timeout,
             longest: Reply::to(prepared.question).limit(),
@@ -393,8 +330,8 @@ impl Ask for Runtime {
             Api::Replay => self.ask_recording(&prepared, cancel),
             Api::Command => self.ask_program(&prepared, cancel),
             Api::OpenAi | Api::Anthropic if question.wants == Wants::Vector => self.ask_server(&prepared, cancel),
-            Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.answer_in_batch(self, &prepared, cancel),
-            Api::OpenAi | Api::Anthropic => match self.batches.sent_before(self, &prepared, cancel) {
+            Api::OpenAi | Api::Anthropic if self.calls.limits.batch => self.batches.answer_in_batch(&self.calls, &prepared, cancel),
+            Api::OpenAi | Api::Anthropic => match self.batches.sent_before(&self.calls, &prepared, cancel) {
                 Some(found) => found,
                 None => self.ask_server(&prepared, cancel),
             },
@@ -412,16 +349,16 @@ impl Ask for Runtime {
             written: 0,
             output,
         };
-        Some(Price::from_settings(settings)?.micros(usage, self.limits.batch))
+        Some(Price::from_settings(settings)?.micros(usage, self.calls.limits.batch))
     }
 
     fn is_handed_over(&self, key: &ActionKey, attempt: u32, turns: &[Turn]) -> bool {
-        self.batches.is_handed_over(self, key, attempt, turns)
+        self.batches.is_handed_over(&self.calls, key, attempt, turns)
     }
 
     fn answers_at_once(&self, model: &Params) -> bool {
         let api = Model::from_params(model).map(|model| model.api);
-        matches!(api, Some(Api::Anthropic | Api::OpenAi | Api::Command)) && !self.limits.batch
+        matches!(api, Some(Api::Anthropic | Api::OpenAi | Api::Command)) && !self.calls.limits.batch
     }
 
     fn joins(&self, model: &Params, settings: &Params) -> bool {
@@ -435,110 +372,7 @@ impl Ask for Runtime {
     }
 
     fn flush(&self) -> Result<(), Failure> {
-        self.batches.flush(self)
-    }
-}
-
-impl PreparedQuestion<'_> {
-    pub(super) fn most_tokens(&self) -> u64 {
-        self.input.tokens.saturating_add(self.question.max_tokens)
-    }
-
-    pub(super) fn called<'a>(&'a self, secrets: &'a Secrets) -> Called<'a> {
-        Called {
-            reach: &self.reach,
-            name: self.model.name,
-            secrets,
-        }
-    }
-
-    pub(super) fn line_to_provider<'a>(&'a self, access: &'a Access, world: &'a dyn CallEnvironment) -> ServerCall<'a> {
-        ServerCall {
-            api: self.model.api,
-            reach: &self.reach,
-            access,
-            called: self.called(&access.secrets),
-            world,
-        }
-    }
-
-    /// Returns the usage of a reply: the provider's count if it is plausible, else an estimate.
-    pub(super) fn usage(&self, reply: &Reply) -> (Usage, bool) {
-        // A token has at least one byte; the allowance covers formats, gateways and hidden thoughts.
-        let parts = self.question.turns.iter().flat_map(|turn| &turn.parts);
-        let sent: u64 = parts.map(|part| part.text.len() as u64).sum();
-        let received = reply.text.len() as u64;
-        let most = self.question.max_tokens.saturating_mul(16).saturating_add(received);
-        if self.question.wants == Wants::Vector {
-            let counted = reply
-                .usage
-                .map(|usage| usage.input)
-                .filter(|input| *input > 0 && *input <= sent.saturating_add(16_384));
-            let input = counted.unwrap_or(self.input.tokens);
-            return (Usage { input, ..Usage::default() }, counted.is_none());
-        }
-        let can_be = |usage: &Usage| usage.input <= sent.saturating_add(16_384) && usage.output <= most;
-        match reply.usage.filter(can_be) {
-            Some(usage) if usage.input > 0 && (usage.output > 0 || reply.text.is_empty()) => (usage, false),
-            counted => {
-                let counted = counted.unwrap_or_default();
-                let output = tokens::count_for_model(self.model.name, &reply.text).tokens;
-                let usage = Usage {
-                    input: counted.input.max(self.input.tokens),
-                    output: counted.output.max(output),
-                    ..counted
-                };
-                (usage, true)
-            }
-        }
-    }
-
-    /// Returns the answer, with the usage of earlier failed tries.
-    pub(super) fn answer_from_reply(
-        &self,
-        reply: Reply,
-        (usage, estimated): (Usage, bool),
-        vain: FailedTryUsage,
-        batch: bool,
-    ) -> ModelReply {
-        let mut remarks = Vec::new();
-        if reply.mended {
-            remarks.push(Diagnostic::warning(
-                ErrorCode::W_ENCODING,
-                "the answer contained bytes that are not text; they were replaced by '\u{fffd}'",
-            ));
-        }
-        ModelReply {
-            text: reply.text,
-            cut: reply.cut,
-            spent: self.spent(usage.plus(vain.usage), 1 + vain.calls, estimated || vain.calls > 0, batch),
-            remarks,
-        }
-    }
-
-    fn spent(&self, usage: Usage, calls: u32, estimated: bool, batch: bool) -> Spent {
-        Spent {
-            model: self.model.display_name(),
-            calls,
-            input_tokens: usage.input,
-            cached_tokens: usage.cached,
-            output_tokens: usage.output,
-            micros: self.price.as_ref().map(|price| price.micros(usage, batch)),
-            estimated,
-            currency: self.price.as_ref().map(|price| price.currency.clone()).unwrap_or_default(),
-            ..Spent::default()
-        }
-    }
-
-    fn settle_usage(&self, hold: Hold<'_>, reply: Reply) -> ModelReply {
-        let (usage, estimated) = self.usage(&reply);
-        let answer = self.answer_from_reply(reply, (usage, estimated), FailedTryUsage::default(), false);
-        hold.record_usage(Amount {
-            calls: 1,
-            tokens: usage.input.saturating_add(usage.output),
-            micros: answer.spent.micros.unwrap_or_default(),
-        });
-        answer
+        self.batches.flush(&self.calls)
     }
 }
 
