@@ -247,9 +247,8 @@ fn modules_in_circles(sources: &str) -> BTreeSet<String> {
 
 #[test]
 fn modules_of_a_crate_import_each_other_in_no_circle() {
-    // These crates still have circles.
-    let except = ["producers/csharp/src", "producers/msbuild/src"];
-    for sources in CRATES.iter().filter(|sources| !except.contains(sources)) {
+    // This crate still has circles.
+    for sources in CRATES.iter().filter(|sources| **sources != "producers/csharp/src") {
         let found = modules_in_circles(sources);
         assert!(found.is_empty(), "{sources}: in a circle: {found:?}");
     }

@@ -2,8 +2,8 @@
 //!
 //! Two numbers are compared as numbers, all other operands as text, ignoring case. An invalid condition is false, with a diagnostic.
 
+use super::expression::string::{parse_decimal, version};
 use super::expression::{Scope, closing, unescape};
-use super::string::version;
 use super::xml::Element;
 use engine::values::codes::ErrorCode;
 use std::cmp::Ordering;
@@ -45,16 +45,6 @@ pub fn is_true(scope: &Scope<'_>, condition: &str) -> bool {
         );
         false
     })
-}
-
-/// Parses a number in a condition: decimal or `0x…`.
-pub fn parse_decimal(text: &str) -> Option<f64> {
-    let text = text.trim();
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return u32::from_str_radix(digits, 16).ok().map(f64::from);
-    }
-    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
-    (plain && !text.is_empty()).then(|| text.parse().ok()).flatten()
 }
 
 fn truth(text: &str) -> Option<bool> {

@@ -3,9 +3,10 @@
 //! The order is MSBuild's: `Directory.Build.props`, `Directory.Packages.props`, the SDK's defaults, the project with its imports, the SDK's
 //! inferred properties, `Directory.Build.targets`. A project without SDK imports these itself, under their traditional names.
 
-use super::expression::{Properties, Scope, unescape};
+use super::expression::{Scope, unescape};
 use super::glob::{Glob, is_glob};
 use super::path::{absolute, file_name, folder_of_path, in_workspace, rooted};
+use super::properties::{Files, Properties, Settings};
 use super::report::{Report, Spot};
 use super::sdk::{self, Kind};
 use super::tree::Tree;
@@ -13,7 +14,7 @@ use super::well_known_properties::{self, BUILD_PROPS, BUILD_TARGETS, Directory, 
 use super::xml::Element;
 use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Maximum depth of nested imports.
 const DEEPEST: usize = 64;
@@ -23,17 +24,6 @@ const MOST_IMPORTS: usize = 2000;
 
 /// Maximum total bytes of property values of one project.
 const MOST_BYTES: usize = 32 << 20;
-
-/// External inputs: parameters of the producer, and the solution.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// Global properties; nothing in a project overrides them.
-    pub globals: BTreeMap<String, String>,
-    /// `linux`, `windows` or `osx`.
-    pub os: String,
-    /// Path of the solution that lists the project.
-    pub solution: Option<String>,
-}
 
 /// A group of items, in evaluation order.
 #[derive(Clone, Copy, Debug)]
@@ -62,9 +52,6 @@ pub struct Evaluation<'a> {
     /// Whether the project compiles C#.
     pub compiles: bool,
 }
-
-/// The files that an evaluation may read.
-pub type Files<'a> = BTreeMap<&'a str, &'a Element>;
 
 /// Evaluates the properties of a project for given global properties.
 pub fn evaluate<'a>(project: &'a str, files: &'a Files<'a>, tree: &Tree<'_>, settings: &Settings, report: &Report) -> Evaluation<'a> {

@@ -1,6 +1,6 @@
 //! The facts about an evaluated project: for each target framework, and for its main framework.
 
-use super::evaluate::{Evaluation, Files, Settings, evaluate};
+use super::evaluate::{Evaluation, evaluate};
 use super::expression::unescape;
 use super::framework::{Framework, newest_first};
 use super::glob::is_glob;
@@ -9,6 +9,7 @@ use super::operation::{Action, Operation, Spec, operations};
 use super::packages::{PackageReference, has_compile, package_references, published_package};
 use super::params::{Override, ProjectParams};
 use super::path::{absolute, folder_of_path, in_workspace, rooted, stem_and_extension};
+use super::properties::{Files, Settings};
 use super::report::{Report, Spot};
 use super::tree::Tree;
 use engine::values::codes::ErrorCode;

@@ -1,8 +1,8 @@
 //! `//index:projects`: all projects, and the project files that each reads.
 
-use super::evaluate::Files;
 use super::facts::reads;
 use super::params::ProjectParams;
+use super::properties::Files;
 use super::report::{Report, Spot};
 use super::solution::is_solution;
 use super::tree::Tree;

@@ -2,10 +2,11 @@
 //!
 //! Operations depend on the project alone, not on existing files: adding a source file changes no operation.
 
-use super::evaluate::{Evaluation, Group, Settings};
+use super::evaluate::{Evaluation, Group};
 use super::expression::{Scope, unescape};
 use super::glob::{Glob, is_glob};
 use super::path::{absolute, folder_of_path, in_workspace, rooted};
+use super::properties::Settings;
 use super::report::{Report, Spot};
 use super::sdk;
 use super::tree::Tree;

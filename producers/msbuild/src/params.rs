@@ -1,6 +1,6 @@
 //! Parameters of `[producer.project]`: a workspace's settings that override its projects.
 
-use super::evaluate::Settings;
+use super::properties::Settings;
 use engine::seams::producer::{ParamError, Params};
 use serde::Deserialize;
 use std::collections::BTreeMap;

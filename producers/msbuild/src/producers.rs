@@ -1,11 +1,11 @@
 //! The producers of projects: each decodes blobs, calls the sibling modules, and encodes a blob.
 
-use super::evaluate::Files;
 use super::facts::{CompiledFile, Evaluated, Facts, compiled, evaluated};
 use super::files::{file_rows, report_uncompiled};
 use super::index::{ProjectRow, project_rows};
-use super::packages::resolve_packages;
+use super::package_publishers::resolve_packages;
 use super::params::ProjectParams;
+use super::properties::Files;
 use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;

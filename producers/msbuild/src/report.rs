@@ -1,6 +1,6 @@
 //! Diagnostics of evaluation: one per construct and place, limited in number.
 
-use super::evaluate::Files;
+use super::properties::Files;
 use super::xml::Element;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};

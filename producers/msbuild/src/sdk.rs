@@ -1,8 +1,8 @@
 //! Defaults of the SDKs: properties, items, implicit usings. Written from their documentation, not read from disk.
 
-use super::expression::Properties;
 use super::framework::{Family, Framework};
 use super::path::ROOT;
+use super::properties::Properties;
 use super::tree::Tree;
 
 /// Effect of an SDK on a project.

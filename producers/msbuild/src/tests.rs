@@ -3,13 +3,13 @@
 //! functions.
 
 use super::condition;
-use super::evaluate::Files;
-use super::expression::{Properties, Scope};
+use super::expression::Scope;
 use super::facts::{compiled, evaluated};
 use super::files;
 use super::index;
 use super::params::ProjectParams;
 use super::producers::seen_by_project;
+use super::properties::{Files, Properties};
 use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;

@@ -3,9 +3,8 @@
 //! Written from MSBuild's reserved properties and from `Microsoft.Common.props`, `NuGet.props` and `Microsoft.Common.targets`. The location of
 //! the tools is no fact of a workspace: they have one folder, [`TOOLS`], which is empty.
 
-use super::evaluate::Settings;
-use super::expression::{Properties, strip_prefix_ignoring_case};
 use super::path::{ROOT, absolute, file_name, folder_of_path, rooted, stem_and_extension};
+use super::properties::{Properties, Settings, strip_prefix_ignoring_case};
 use super::tree::Tree;
 
 /// Folder of the build tools as projects see it, outside of the workspace.

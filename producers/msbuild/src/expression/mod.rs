@@ -3,56 +3,22 @@
 //! An unset property is empty, as in MSBuild. An unknown function is empty and reports a diagnostic. Limits on length and nesting of values
 //! prevent exponential growth.
 
-use super::function;
-use super::path::{file_name, folder_of_path, rooted, stem_and_extension};
-use super::report::{Report, Spot};
-use super::tree::Tree;
-use super::well_known_properties::is_inner;
+mod function;
+mod regex;
+pub(super) mod string;
+
+use crate::path::{file_name, folder_of_path, rooted, stem_and_extension};
+use crate::properties::{Properties, strip_prefix_ignoring_case};
+use crate::report::{Report, Spot};
+use crate::tree::Tree;
+use crate::well_known_properties::is_inner;
 use engine::values::codes::ErrorCode;
-use rustc_hash::FxHashMap;
 
 /// Maximum length of a property value.
 const LONGEST: usize = 256 << 10;
 
 /// Maximum nesting of `$(…)`.
 const DEEPEST: u32 = 24;
-
-/// Properties by lower-cased name.
-#[derive(Clone, Debug, Default)]
-pub struct Properties {
-    values: FxHashMap<String, String>,
-}
-
-impl Properties {
-    /// Returns the value of a property; `""` if unset.
-    pub fn get(&self, name: &str) -> &str {
-        self.values.get(&name.to_ascii_lowercase()).map_or("", String::as_str)
-    }
-
-    /// Whether a property was ever set, even to an empty value.
-    pub fn is_set(&self, name: &str) -> bool {
-        self.values.contains_key(&name.to_ascii_lowercase())
-    }
-
-    /// Sets a property.
-    pub fn set_property(&mut self, name: &str, value: impl Into<String>) {
-        self.values.insert(name.to_ascii_lowercase(), value.into());
-    }
-
-    /// Sets a property if it is empty.
-    pub fn default_to(&mut self, name: &str, value: &str) {
-        if self.get(name).is_empty() {
-            self.set_property(name, value);
-        }
-    }
-
-    /// Whether a property is `true` or a synonym.
-    pub fn is_true(&self, name: &str) -> bool {
-        ["true", "on", "yes", "enable"]
-            .iter()
-            .any(|word| self.get(name).trim().eq_ignore_ascii_case(word))
-    }
-}
 
 /// The data that expansion may read.
 #[derive(Clone, Copy, Debug)]
@@ -175,15 +141,15 @@ impl Scope<'_> {
             return false;
         }
         let home = rooted(self.home);
-        let absolute = super::path::absolute(&home, &path);
+        let absolute = crate::path::absolute(&home, &path);
         if self.tree.existing_file(&absolute).is_some() || self.tree.is_folder(&absolute) {
             return true;
         }
         // Assume that the build tools exist: old projects test for the file before they import it.
-        if super::path::file_name(&absolute).eq_ignore_ascii_case("Microsoft.Common.props") {
+        if crate::path::file_name(&absolute).eq_ignore_ascii_case("Microsoft.Common.props") {
             return true;
         }
-        match super::path::in_workspace(&absolute) {
+        match crate::path::in_workspace(&absolute) {
             Some(inside) if !decidable(inside) => {
                 let message = "cannot tell whether this file exists: it is outside [sources.projects]; assuming it does not";
                 self.report.add_note(ErrorCode::CS_PROJECT_EXISTS, self.spot, message, inside);
@@ -221,12 +187,6 @@ pub fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-}
-
-/// Returns `text` without a prefix, ignoring case.
-pub fn strip_prefix_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
-    let head = text.get(..prefix.len())?;
-    head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
 /// Returns the parenthesis that closes the one before the text, ignoring quoted parentheses.

@@ -179,6 +179,16 @@ pub fn version(text: &str) -> Option<[u32; 4]> {
     Some(version)
 }
 
+/// Parses a number in a condition: decimal or `0x…`.
+pub fn parse_decimal(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u32::from_str_radix(digits, 16).ok().map(f64::from);
+    }
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
+    (plain && !text.is_empty()).then(|| text.parse().ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::format;

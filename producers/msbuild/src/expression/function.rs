@@ -2,11 +2,11 @@
 //!
 //! Functions see no state of the machine: no environment, clock or file contents.
 
-use super::condition::parse_decimal;
-use super::expression::{Scope, closing, is_name};
-use super::framework::Framework;
-use super::path::{absolute, file_name, folder_of_path, in_workspace, relative, rooted, stem_and_extension};
+use super::string::parse_decimal;
+use super::{Scope, closing, is_name};
 use super::{regex, string};
+use crate::framework::Framework;
+use crate::path::{absolute, file_name, folder_of_path, in_workspace, relative, rooted, stem_and_extension};
 
 /// Maximum number of calls in a chain.
 const LONGEST_CHAIN: usize = 64;
@@ -314,7 +314,7 @@ fn msbuild(scope: &Scope<'_>, member: &str, arguments: &[String]) -> Result<Valu
             .replace('*', "%2A")
             .replace('?', "%3F")
             .into(),
-        "unescape" => super::expression::unescape(first).into(),
+        "unescape" => super::unescape(first).into(),
         "arefeaturesenabled" => true.into(),
         "isrunningfromvisualstudio" => false.into(),
         "getregistryvalue"
