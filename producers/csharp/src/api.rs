@@ -5,7 +5,7 @@
 //! types nested in hidden types and joins the lines.
 
 use super::api_sections::Section;
-use super::structure::{check_flags, flag};
+use super::flags::{check_flags, flag};
 use super::types::symbol_of;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::Table;

@@ -7,8 +7,8 @@
 //! as are hashes and identifiers, which the outlines contain.
 
 use super::attributes::attribute_name;
+use super::flags::check_flags;
 use super::outline_info::{self, Info, InfoMember};
-use super::structure::check_flags;
 use super::types::symbol_of;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};

@@ -1,7 +1,7 @@
 //! Reads only the changed files, before and after, to update a table built from the names of all files.
 
-use super::mentions::join_path;
 use super::names::{self, Names};
+use super::namespaces::join_path;
 use super::project_ownership::Layout;
 use engine::seams::producer::Input;
 use engine::seams::update::{TableChanges, TableView};

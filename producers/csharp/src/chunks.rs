@@ -5,8 +5,8 @@
 //! or removing a type changes one chunk, or splits or joins two. A chunk is named after its last type. The last chunk of all, which no type
 //! ends, is named [`LAST`].
 
+use super::flags::check_flags;
 use super::graph_update::Versions;
-use super::structure::check_flags;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::digest::Digest;

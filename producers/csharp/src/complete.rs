@@ -7,7 +7,7 @@ use super::defaults::split_defaults;
 use super::hashes::{after_modifiers, signature, type_access};
 use super::ids::member_key;
 use super::model::{Member, Span, TypeDecl, TypeKind, Using};
-use super::syntax_table::{self, Declared};
+use super::syntax_table::{self, Declared, Enclosing, Nested};
 use super::types::symbol_of;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::cbor;
@@ -73,26 +73,6 @@ pub struct Complete {
     pub nested: Vec<Nested>,
 }
 
-/// The head of a nested type, its parts merged.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
-pub struct Nested {
-    /// Simple name with its arity mark.
-    #[n(0)]
-    pub name: String,
-    /// Kind.
-    #[n(1)]
-    pub kind: TypeKind,
-    /// Accessibility in effect.
-    #[n(2)]
-    pub access: String,
-    /// Union of the modifiers of its parts, sorted.
-    #[n(3)]
-    pub modifiers: Vec<String>,
-    /// Header without leading modifiers, from the part with the longest header.
-    #[n(4)]
-    pub header: String,
-}
-
 /// The context of one part; it decides the meaning of the part's names.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Part {
@@ -111,20 +91,6 @@ pub struct Part {
     /// Path of the first project that compiles the part, if the file's owner does not.
     #[n(4)]
     pub of: Option<String>,
-}
-
-/// An enclosing type of a part.
-#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
-pub struct Enclosing {
-    /// Symbol path without namespace.
-    #[n(0)]
-    pub path: String,
-    /// Its type parameters.
-    #[n(1)]
-    pub type_parameters: Vec<String>,
-    /// Its kind.
-    #[n(2)]
-    pub kind: TypeKind,
 }
 
 /// A member and the part that declares it: of a partial member the one with its body.

@@ -1,7 +1,7 @@
 //! `csharp/conflicts`: the seed's `hash_conflicts.log` (000 §3.3). It lists the identifiers that had to be lengthened, one per line, grouped by
 //! their common short form. Empty without conflicts.
 
-use super::structure::check_flags;
+use super::flags::check_flags;
 use super::types::TypeRow;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::Table;

@@ -4,7 +4,7 @@
 //! It repeats `//types/T:deps` without evidence, for readers that need all types at once.
 
 use super::deps;
-use super::structure::check_flags;
+use super::flags::check_flags;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::json;

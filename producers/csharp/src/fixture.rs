@@ -321,7 +321,7 @@ impl World {
         let table = self.declarations();
         let rows = RecordedRows(engine::values::table::Table::open(&table).expect("a table"), RefCell::default());
         let mentions = self.output("mentions", key).bytes;
-        let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
+        let keys: csharp::mention_model::Mentions = serde_json::from_slice(&mentions).expect("mentions");
         let roles = BTreeMap::from([
             (Arc::from("symbols"), vec![Self::slice(&self.symbols, &keys.keys)]),
             (Arc::from("facts"), vec![blob("", self.output("facts", key).bytes)]),
@@ -361,7 +361,7 @@ impl World {
             ),
             "usages" => {
                 let mentions = one("mentions");
-                let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
+                let keys: csharp::mention_model::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
                 (
                     &csharp::usages::Usages,
                     vec![
@@ -381,7 +381,7 @@ impl World {
             "mentions" | "api-mentions" => (&csharp::mentions::MentionsOf, vec![("complete", one("complete"))]),
             "api-deps" => {
                 let mut roles = self.api_names(key);
-                let mentions: csharp::mentions::Mentions = serde_json::from_slice(&roles[1].1[0].bytes).expect("mentions");
+                let mentions: csharp::mention_model::Mentions = serde_json::from_slice(&roles[1].1[0].bytes).expect("mentions");
                 let rows = match mentions.inherits_docs {
                     true => self.declarations(),
                     false => engine::values::table::write_table(&BTreeMap::<&str, &[u8]>::new()),
@@ -391,7 +391,7 @@ impl World {
             }
             "deps" => {
                 let mentions = one("mentions");
-                let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
+                let keys: csharp::mention_model::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
                 (
                     &csharp::deps::Deps,
                     vec![
@@ -438,7 +438,7 @@ impl World {
     /// Returns the mentions of a type's declarations, and the symbol rows that decide their meaning.
     fn api_names(&self, key: &str) -> Vec<(&'static str, Vec<Input>)> {
         let mentions = self.output("api-mentions", key).bytes;
-        let keys: csharp::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
+        let keys: csharp::mention_model::Mentions = serde_json::from_slice(&mentions).expect("mentions");
         vec![
             ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
             ("mentions", vec![blob("", mentions)]),

@@ -6,8 +6,8 @@
 //! that name it, bodies included. All steps are linear and none is recursive.
 
 use super::dependencies::DependencyRow;
+use super::flags::check_flags;
 use super::ids::group_id;
-use super::structure::check_flags;
 use super::types::TypeRow;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::TableUpdate;

@@ -2,9 +2,9 @@
 //!
 //! A group is summarized as one unit (seed 000 §7): its row lists its types and their dependencies outside the group.
 
+use super::flags::check_flags;
 use super::graph::GraphRow;
 use super::graph_update::Versions;
-use super::structure::check_flags;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, UpdatedRows};
 use engine::values::json;

@@ -6,10 +6,10 @@
 //! value has the last member with a value and the distance to it, which together determine its value.
 
 use super::complete::{self, Complete};
+use super::flags::check_flags;
 use super::hashes::{impl_modifiers, member_access, order_counts, signature};
 use super::ids::{kind_rank, member_key, member_kind_word};
 use super::model::{Member, MemberKind, TypeKind};
-use super::structure::check_flags;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::json;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,8 @@
 //! `semanticState` is `none` for every type, because the engine knows the states: the writer of the file replaces them. A partial type adds
 //! `files`; `file` is the first.
 
+use super::flags::check_flags;
 use super::ids::short_hash;
-use super::structure::check_flags;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::Table;
 use rustc_hash::FxHashMap;

@@ -3,11 +3,12 @@
 //! It omits `generatedAt` and a pack's `lastBuild`, because an output contains no time. The entries of types come from `//chunks/C:index-entries`.
 
 use super::chunks::order_of_chunk;
+use super::flags::check_flags;
 use super::ids::short_hash;
 use super::index_entries::SEPARATOR;
 use super::pack::form::PackFacts;
 use super::project_ownership::Layout;
-use super::structure::{Config, check_flags};
+use super::structure::Config;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;

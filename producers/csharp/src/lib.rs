@@ -15,7 +15,6 @@ pub mod code;
 mod collection_builder;
 pub mod complete;
 pub mod conflicts;
-pub mod crefs;
 pub mod declared_names;
 mod defaults;
 pub mod defines;
@@ -29,9 +28,9 @@ mod file_defines;
 mod file_part;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod flags;
 #[cfg(test)]
 mod fold_tests;
-mod friends;
 pub mod generated;
 pub mod graph;
 mod graph_update;
@@ -42,7 +41,6 @@ mod if_condition;
 pub mod implementation;
 mod index_entries;
 pub mod index_json;
-mod interpolation;
 pub mod keywords;
 #[cfg(test)]
 mod knowledge_tests;
@@ -52,9 +50,11 @@ pub mod lines;
 mod long_code_tests;
 mod member_places;
 pub mod members;
+pub mod mention_model;
 pub mod mentions;
 pub mod model;
 pub mod names;
+mod namespaces;
 pub mod outline;
 pub mod outline_info;
 #[cfg(test)]

@@ -10,11 +10,12 @@
 use super::code;
 use super::complete::{self, Complete};
 use super::defaults;
+use super::flags::check_flags;
 use super::hashes::{member_access, signature};
 use super::ids::{member_key, member_kind_word, short_hash};
 use super::model::{Member, MemberKind};
 use super::render::doc;
-use super::structure::{check_flags, member_ids};
+use super::structure::member_ids;
 use super::xmldoc::normal;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;

@@ -5,10 +5,11 @@
 //! Empty lists are written as `none`. Members that other code cannot use, if shown, begin with `-` instead of `+` and have only a signature. A
 //! last line lists the targets of using aliases.
 
+use super::flags::flag;
 use super::ids::short_hash;
 use super::implementation;
 use super::outline_info::{Audience, Facts, Info, InfoMember, check_access};
-use super::structure::{self, flag};
+use super::structure;
 use super::xmldoc;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::digest::Digest;

@@ -8,10 +8,11 @@
 use super::complete::{self, Complete};
 use super::defaults;
 use super::deps::{self, Dependencies};
+use super::flags::check_flags;
 use super::hashes::{Access, member_access};
-use super::mentions::Place;
+use super::mention_model::Place;
 use super::render::doc::{self, Reading};
-use super::structure::{self, ApiMember, Header, check_flags};
+use super::structure::{self, ApiMember, Header};
 use super::types::TypeRow;
 use super::xmldoc::{self, Docs};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};

@@ -5,10 +5,12 @@
 //! The text does not depend on documentation, default values, bodies, files or line numbers. It depends neither on the number of the type's
 //! parts, nor on the order of members, modifiers or attributes.
 
-use super::complete::{self, Complete, Nested};
+use super::complete::{self, Complete};
+use super::flags::{check_flags, flag};
 use super::hashes::{Access, api_modifiers, member_access, signature};
 use super::ids::{MEMBER_FORM, kind_rank, kind_word, member_hash, member_key, member_kind_word};
 use super::model::{Member, TypeKind};
+use super::syntax_table::Nested;
 use super::xmldoc::{Docs, docs};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::json;
@@ -125,32 +127,6 @@ impl Producer for Structure {
         }
         Ok(Output::new(encode_structure(&structure)))
     }
-}
-
-/// Returns a boolean parameter.
-pub fn flag(params: &Params, name: &str, default: bool) -> bool {
-    params.get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
-}
-
-/// Checks that all parameters are among `known` and boolean.
-///
-/// # Errors
-/// All errors in them.
-pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError>> {
-    let mut errors = Vec::new();
-    for (name, value) in params {
-        if !known.contains(&name.as_str()) {
-            errors.push(ParamError::unknown_parameter(name, known));
-        } else if !value.is_boolean() {
-            errors.push(ParamError {
-                param: name.clone(),
-                message: format!("'{name}' is true or false"),
-                hint: None,
-                unknown: false,
-            });
-        }
-    }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Returns the accessible API of a type; with `include_internal`, also the members that only its own assembly sees.

@@ -15,11 +15,13 @@
 use super::code::{self, ast::TypeRef};
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
-use super::friends::ANY;
-use super::mentions::{Place, join_path, levels};
+use super::deps::written::written_name;
+use super::flags::check_flags;
+use super::mention_model::Place;
 use super::names::{NamedType, Names};
+use super::namespaces::{join_path, levels};
+use super::parse::friends::ANY;
 use super::project_ownership::{Layout, WrittenUsing, directory};
-use super::structure::check_flags;
 use super::types::{TypeRow, decode_all, scope_of, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
@@ -443,36 +445,6 @@ pub(super) fn names_on_path(base: &str) -> BTreeSet<String> {
     path.split([':', '.']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns the dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
-pub fn written_name(text: &str) -> (String, u32) {
-    let (mut path, mut arity, mut depth, mut commas) = (String::new(), 0, 0_u32, 0);
-    for c in text.chars() {
-        match c {
-            '<' => {
-                depth += 1;
-                if depth == 1 {
-                    commas = 0;
-                }
-            }
-            '>' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    arity = commas + 1;
-                }
-            }
-            ',' if depth == 1 => commas += 1,
-            '(' | '[' if depth == 0 => break,
-            _ if depth > 0 || c.is_whitespace() || c == '?' || c == '@' => {}
-            '.' => {
-                arity = 0;
-                path.push(c);
-            }
-            c => path.push(c),
-        }
-    }
-    (path, arity)
-}
-
 /// Returns the dotted paths, each with the arity of its last segment, that a written type names inside: as type arguments or parts of a tuple.
 pub fn named_within(target: &str) -> Vec<(String, u32)> {
     fn collect(written: &TypeRef, is_inside: bool, found: &mut Vec<(String, u32)>) {
@@ -523,25 +495,4 @@ fn index_rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {
         rows.insert(format!("using:{place}"), json::encode(globals));
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn written_names() {
-        for (text, expected) in [
-            ("A", ("A", 0)),
-            ("A.B<C, D>", ("A.B", 2)),
-            ("A<B<C, D>>.E", ("A.E", 0)),
-            ("global::A.B", ("global::A.B", 0)),
-            ("A<,>", ("A", 2)),
-            ("A(x, y)", ("A", 0)),
-            ("A<<<", ("A", 0)),
-        ] {
-            let (path, arity) = written_name(text);
-            assert_eq!((path.as_str(), arity), expected, "{text}");
-        }
-    }
 }

@@ -6,10 +6,11 @@
 
 use super::changed_files::{ChangedFiles, has_row};
 use super::deps::index::{Entry, Globals, Index, NameIndex};
-use super::mentions::{join_path, levels};
+use super::deps::written::written_name;
 use super::names::Names;
+use super::namespaces::{join_path, levels};
 use super::project_ownership::Layout;
-use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, named_within, names_on_path, written_name};
+use super::symbols::{Symbols, add_part, bases_of_bases, bound_bases, entry, globals_places, named_within, names_on_path};
 use super::types::{TypeRow, symbol_of};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::json;

@@ -4,9 +4,8 @@
 //! [`EXCLUDED`] → lines that no project compiles.
 //! Spans in rows are relative to the start of their declaration, so edits above it do not change them.
 
-use super::complete::{Enclosing, Nested};
 use super::hashes::after_modifiers;
-use super::model::{Span, Syntax, Tier, TypeDecl, Using};
+use super::model::{Span, Syntax, Tier, TypeDecl, TypeKind, Using};
 use engine::seams::producer::{Failure, Input};
 use engine::values::cbor;
 use engine::values::table::{Table, write_table};
@@ -38,6 +37,40 @@ pub struct Declared {
     /// Heads of the types directly inside it, in source order.
     #[n(2)]
     pub nested: Vec<Nested>,
+}
+
+/// The head of a nested type, its parts merged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+pub struct Nested {
+    /// Simple name with its arity mark.
+    #[n(0)]
+    pub name: String,
+    /// Kind.
+    #[n(1)]
+    pub kind: TypeKind,
+    /// Accessibility in effect.
+    #[n(2)]
+    pub access: String,
+    /// Union of the modifiers of its parts, sorted.
+    #[n(3)]
+    pub modifiers: Vec<String>,
+    /// Header without leading modifiers, from the part with the longest header.
+    #[n(4)]
+    pub header: String,
+}
+
+/// An enclosing type of a part.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Enclosing {
+    /// Symbol path without namespace.
+    #[n(0)]
+    pub path: String,
+    /// Its type parameters.
+    #[n(1)]
+    pub type_parameters: Vec<String>,
+    /// Its kind.
+    #[n(2)]
+    pub kind: TypeKind,
 }
 
 /// Start of a declaration.

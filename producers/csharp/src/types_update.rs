@@ -4,8 +4,8 @@
 //! these, the producer reads all files.
 
 use super::changed_files::{ChangedFiles, has_row};
-use super::mentions::join_path;
 use super::names::Names;
+use super::namespaces::join_path;
 use super::types::{TypeRow, Types, gather, type_rows};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::codes::ErrorCode;

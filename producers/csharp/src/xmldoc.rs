@@ -4,9 +4,9 @@
 //! without trailing space and common indentation, because they are shown verbatim. The code interprets no other XML; broken XML passes through.
 
 use super::complete::{self, Complete};
+use super::flags::check_flags;
 use super::hashes::one_line;
 use super::ids::member_key;
-use super::structure::check_flags;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::json;
 use serde::{Deserialize, Serialize};

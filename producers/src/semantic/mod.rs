@@ -157,7 +157,7 @@ impl Producer for Role {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        csharp::structure::check_flags(params, &[])
+        csharp::flags::check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

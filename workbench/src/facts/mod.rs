@@ -13,7 +13,7 @@ use member::{Canonical, canonical};
 use producers::csharp::complete::{self, Complete};
 use producers::csharp::defines;
 use producers::csharp::deps::{self, Dependencies};
-use producers::csharp::mentions::Place as Evidence;
+use producers::csharp::mention_model::Place as Evidence;
 use producers::csharp::model::{MemberKind, TypeKind};
 use producers::csharp::names::{self, Names};
 use producers::csharp::project_ownership::Layout;

@@ -9,7 +9,7 @@ use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::Outputs;
 use crate::symbols::source::enclosing_lines;
 use engine::values::label::halves;
-use producers::csharp::crefs;
+use producers::csharp::deps::crefs;
 use producers::csharp::lexer::lex;
 use std::collections::BTreeSet;
 use std::ops::Range;

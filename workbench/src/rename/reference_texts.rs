@@ -4,7 +4,7 @@ use crate::code_text::encoding::{LARGEST, decode};
 use engine::seams::world::World;
 use engine::values::digest::Digest;
 use memchr::memmem::{Finder, find};
-use producers::csharp::crefs;
+use producers::csharp::deps::crefs;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,7 +5,7 @@ use super::lookups::{Lookups, TableRows};
 use super::shape::Shape;
 use super::world::World;
 use super::{Dependencies, OWN, Subject, aliases, dependencies_of_mentions};
-use crate::structure::check_flags;
+use crate::flags::check_flags;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, RowSource, Sees};
 use engine::values::json;
 

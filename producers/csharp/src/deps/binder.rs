@@ -8,7 +8,8 @@ use super::dotnet;
 use super::extern_aliases::{is_behind, reference_alias};
 use super::index::{Entry, Globals, Index, dotted};
 use super::written::{from_root, name_and_count};
-use crate::mentions::{MentionUsing, Place, join_path, levels};
+use crate::mention_model::{MentionUsing, Place};
+use crate::namespaces::{join_path, levels};
 use crate::types::simple_name;
 
 /// The context that decides the meaning of a name.
@@ -309,7 +310,7 @@ impl<'i> Binder<'i> {
         'i: 'a,
     {
         let alias = reference_alias(around, target);
-        let (target, arity) = crate::symbols::written_name(target);
+        let (target, arity) = super::written::written_name(target);
         let target = from_root(&target).0;
         let mut segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
         let own = segments.len();
@@ -353,7 +354,7 @@ impl<'i> Binder<'i> {
                 if candidates.iter().all(|entry| entry.encloser.is_none()) {
                     continue;
                 }
-                let (target, arity) = crate::symbols::written_name(target);
+                let (target, arity) = super::written::written_name(target);
                 let segments: Vec<&str> = target.split([':', '.']).filter(|segment| !segment.is_empty()).collect();
                 let whole = Path::plain(segments, arity, true, alias);
                 let reading = self.target(around, level, &whole);

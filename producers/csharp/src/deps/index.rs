@@ -196,7 +196,7 @@ impl NameIndex {
 
     /// Returns the types whose dotted full name is `target`, ignoring type arguments.
     pub fn exact(&self, target: &str) -> Vec<Entry> {
-        let (path, arity) = crate::symbols::written_name(target);
+        let (path, arity) = super::written::written_name(target);
         self.of_path(&path, arity)
     }
 

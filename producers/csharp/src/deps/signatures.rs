@@ -14,7 +14,7 @@ use super::world::BUILDER;
 use super::{OWN, Subject, surroundings};
 use crate::code::ast::{Parameter, TypeRef};
 use crate::code::{self, Signature};
-use crate::mentions::{Declared, Mentions, Place};
+use crate::mention_model::{Declared, Mentions, Place};
 use crate::model::MemberKind;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use std::collections::BTreeSet;

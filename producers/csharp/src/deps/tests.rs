@@ -2,7 +2,7 @@
 
 use super::Dependencies;
 use crate::fixture::{World, decl, file, name, using};
-use crate::mentions::Place;
+use crate::mention_model::Place;
 use crate::model::{MemberKind, NamePlace, Syntax, TypeDecl, Using};
 
 fn deps(world: &World, key: &str) -> Dependencies {
@@ -313,7 +313,7 @@ fn adding_a_type_moves_no_slice_that_does_not_name_it() {
         &[],
     );
     let keys = |world: &World| {
-        let mentions: crate::mentions::Mentions =
+        let mentions: crate::mention_model::Mentions =
             serde_json::from_slice(&world.output("mentions", "N.Inner.Reader").bytes).expect("mentions");
         World::slice(&world.symbols, &mentions.keys).digest
     };

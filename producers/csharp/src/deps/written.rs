@@ -50,6 +50,36 @@ fn agreement(written: &TypeRef, shape: &Shape) -> Option<usize> {
     }
 }
 
+/// Returns the dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
+pub fn written_name(text: &str) -> (String, u32) {
+    let (mut path, mut arity, mut depth, mut commas) = (String::new(), 0, 0_u32, 0);
+    for c in text.chars() {
+        match c {
+            '<' => {
+                depth += 1;
+                if depth == 1 {
+                    commas = 0;
+                }
+            }
+            '>' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    arity = commas + 1;
+                }
+            }
+            ',' if depth == 1 => commas += 1,
+            '(' | '[' if depth == 0 => break,
+            _ if depth > 0 || c.is_whitespace() || c == '?' || c == '@' => {}
+            '.' => {
+                arity = 0;
+                path.push(c);
+            }
+            c => path.push(c),
+        }
+    }
+    (path, arity)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +103,22 @@ mod tests {
         ] {
             let found = type_parameters_in(written, &Shape::read(bound, false));
             assert_eq!(found.is_some(), expected, "{written} {bound}");
+        }
+    }
+
+    #[test]
+    fn written_names() {
+        for (text, expected) in [
+            ("A", ("A", 0)),
+            ("A.B<C, D>", ("A.B", 2)),
+            ("A<B<C, D>>.E", ("A.E", 0)),
+            ("global::A.B", ("global::A.B", 0)),
+            ("A<,>", ("A", 2)),
+            ("A(x, y)", ("A", 0)),
+            ("A<<<", ("A", 0)),
+        ] {
+            let (path, arity) = written_name(text);
+            assert_eq!((path.as_str(), arity), expected, "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! them. Summaries do not affect which types fit a budget.
 
 use super::document::Document;
-use crate::structure::check_flags;
+use crate::flags::check_flags;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;

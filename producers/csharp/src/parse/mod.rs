@@ -6,6 +6,7 @@
 //! cut from tokens, so equal code has equal texts on each path. Bodies are only checked for errors, and only if
 //! [`suspicious_bodies`] finds suspicious tokens in them; [`crate::code`] parses their contents.
 
+pub(crate) mod friends;
 pub mod grammar;
 mod header;
 mod hidden_code;
@@ -24,13 +25,13 @@ mod types;
 mod unions;
 mod walk;
 
-use super::friends::friends;
 use super::generated::is_generated;
 use super::model::{Syntax, Tier};
 use super::preprocess::Active;
 use super::{escapes, lexer, preprocess};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use friends::friends;
 pub use grammar::parse_only;
 use reading::{Extension, Reading};
 use shown::{Edit, GrammarText};

@@ -39,7 +39,7 @@ use super::world::World;
 use crate::code::ast::{Expression, Name, Parameter, Passing, Statement, TypeRef};
 use crate::code::facts::{Facts, MemberCode};
 use crate::code::integer_range::IntegerRange;
-use crate::mentions::levels;
+use crate::namespaces::levels;
 pub use conversions::IMPLICIT;
 pub use dispatch::{SENT, is_dispatcher};
 use locals::Locals;
@@ -278,7 +278,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let position = around_levels.iter().position(|around| *around == level);
                 let distance = 2 * position.unwrap_or(around_levels.len()) + 1;
                 for outer in levels(level) {
-                    let known = opened.entry(crate::mentions::join_path(outer, target)).or_insert(distance);
+                    let known = opened.entry(crate::namespaces::join_path(outer, target)).or_insert(distance);
                     *known = distance.min(*known);
                 }
             }

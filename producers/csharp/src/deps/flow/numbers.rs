@@ -6,7 +6,7 @@ use crate::code::integer_range::IntegerRange;
 use crate::deps::resolve::{Meaning, predefined};
 use crate::deps::shape::Shape;
 use crate::deps::world::Candidate;
-use crate::mentions::Place;
+use crate::mention_model::Place;
 
 /// Whether a key is that of a numeric type, `char` included.
 pub(super) fn numeric(key: &str) -> bool {

@@ -7,7 +7,7 @@ use crate::code::ast::{Designation, Expression, Link, Literal, Name, Operator, W
 use crate::deps::resolve::{Meaning, predefined};
 use crate::deps::shape::Shape;
 use crate::deps::world::Candidate;
-use crate::mentions::Place;
+use crate::mention_model::Place;
 use std::rc::Rc;
 
 /// The elements of a tuple, each with its name if it has one.

@@ -7,7 +7,7 @@ use crate::code::ast::{Pattern, TypeRef, Word};
 use crate::deps::resolve::{Meaning, predefined};
 use crate::deps::shape::Shape;
 use crate::deps::world::Candidate;
-use crate::mentions::Place;
+use crate::mention_model::Place;
 
 impl<'f> Flow<'f, '_> {
     /// Binds a pattern that is matched against a value of the type `subject`. Returns the type that a value has which matches (C# specification,

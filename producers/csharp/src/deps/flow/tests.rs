@@ -2,7 +2,7 @@
 
 use crate::deps::Dependencies;
 use crate::fixture::World;
-use crate::mentions::Place;
+use crate::mention_model::Place;
 use std::collections::BTreeSet;
 
 /// Returns the types that the bodies of `N.T` use, and those among them that are not named there.

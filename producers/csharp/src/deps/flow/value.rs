@@ -7,7 +7,7 @@ use crate::code::ast::{Argument, Expression, Link, Name, TypeRef, Word};
 use crate::deps::resolve::{Meaning, predefined};
 use crate::deps::shape::{NULLABLE, Shape};
 use crate::deps::world::Candidate;
-use crate::mentions::Place;
+use crate::mention_model::Place;
 
 /// The name of indexers.
 pub(super) const INDEXER: &str = "this[]";

@@ -1,6 +1,6 @@
 //! The ends of interpolated literals.
 
-use super::lexer::{Opening, comment_end, end_of_run, floor, opening, quoted_end, raw_end, verbatim_end};
+use super::{Opening, comment_end, end_of_run, floor, opening, quoted_end, raw_end, verbatim_end};
 
 /// A raw literal spans lines if and only if only blanks separate its opening quotes from the line end.
 pub(super) fn raw_spans_lines(bytes: &[u8], content: usize) -> bool {

@@ -2,13 +2,13 @@
 //!
 //! A reference of the form `T:A.B` is an identifier, not a name by the rules of C#.
 
-use super::deps::binder::{Binder, Bound, Surroundings, enclosing_key};
-use super::deps::flow::operator_of;
-use super::deps::index::NameIndex;
-use super::deps::shape::Shape;
-use super::deps::world::{Candidate, World};
-use super::mentions::Place;
-use super::types::simple_name;
+use super::binder::{Binder, Bound, Surroundings, enclosing_key};
+use super::flow::operator_of;
+use super::index::NameIndex;
+use super::shape::Shape;
+use super::world::{Candidate, World};
+use crate::mention_model::Place;
+use crate::types::simple_name;
 use std::borrow::Cow;
 use std::ops::Range;
 

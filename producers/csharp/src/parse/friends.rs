@@ -1,9 +1,9 @@
 //! `[assembly: InternalsVisibleTo("…")]`: the assemblies that see the internal types of the assembly that compiles a file.
 
-use super::parse::tokens::Tokens;
+use super::tokens::Tokens;
 
 /// Stands for all assemblies, if a name is not a literal text.
-pub(super) const ANY: &str = "*";
+pub(crate) const ANY: &str = "*";
 
 /// Returns the names of the assemblies in the order of the text, without public keys.
 pub(super) fn friends(tokens: &Tokens<'_>) -> Vec<String> {

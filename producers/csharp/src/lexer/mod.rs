@@ -6,7 +6,9 @@
 //!
 //! The lexer knows no directives: [`super::preprocess`] blanks them before.
 
-use super::interpolation::{interpolated_end, raw_spans_lines};
+mod interpolation;
+
+use interpolation::{interpolated_end, raw_spans_lines};
 
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
