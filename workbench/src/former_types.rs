@@ -232,7 +232,7 @@ pub struct Past {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, StoreError> {
+pub fn former_histories(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, StoreError> {
     let Some((key, rest)) = parts(of) else { return Ok(Vec::new()) };
     let known = read_aliases(root);
     if known.aliases.is_empty() {

@@ -1,6 +1,6 @@
 //! Versions of a target in History, and differences between two of them.
 
-use crate::former_types::former;
+use crate::former_types::former_histories;
 use crate::last_good::{label_of_type as label_of, parts};
 use engine::build::engine::EngineError;
 use engine::build::session::Session;
@@ -124,7 +124,7 @@ fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> 
 pub fn lineage(root: &Path, session: &Session, label: &str) -> Result<Vec<Version>, StoreError> {
     let present = versions(session, label)?;
     let mut all = Vec::new();
-    for past in former(root, session, label)? {
+    for past in former_histories(root, session, label)? {
         let name: Arc<str> = past.label.as_str().into();
         for version in versions(session, &name)? {
             all.push(Version {

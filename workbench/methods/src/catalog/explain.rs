@@ -112,7 +112,7 @@ fn explain_target(context: &RequestContext, workspace: &Workspace, session: &mut
             diff: build_pages::diff_lines(&change).concat(),
             path: change.path,
         }),
-        former: former_types::former(&workspace.root, session, &explanation.label)?,
+        former: former_types::former_histories(&workspace.root, session, &explanation.label)?,
         remote,
         ..ExplainedTarget::from_explanation(explanation)
     })
