@@ -449,7 +449,7 @@ impl<'c> Desk<'c> {
             host.keep_index(&index, moment);
         }
         if self.context.overlay().is_none() && index.index.is_worth_saving() {
-            self.saving = SavingThread::start(root, index.clone());
+            self.saving = SavingThread::start_saving(root, index.clone());
         }
         Ok(index)
     }

@@ -12,7 +12,7 @@ pub(super) struct SavingThread(Option<JoinHandle<()>>);
 
 impl SavingThread {
     /// Starts to save the index of the workspace at `root`.
-    pub(super) fn start(root: PathBuf, index: Arc<IndexWithSources>) -> Self {
+    pub(super) fn start_saving(root: PathBuf, index: Arc<IndexWithSources>) -> Self {
         // Without the file the next process builds the documents again.
         Self(Some(std::thread::spawn(move || _ = save_documents(&root, &index.index))))
     }
