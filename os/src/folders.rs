@@ -210,11 +210,9 @@ impl From<Folder> for OwnedFd {
     }
 }
 
-/// An entry of a folder.
 pub struct FolderEntry(DirEntry);
 
 impl FolderEntry {
-    /// Returns the name.
     pub fn name(&self) -> &OsStr {
         OsStr::from_bytes(self.0.file_name().to_bytes())
     }

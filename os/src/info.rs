@@ -10,17 +10,11 @@ use std::path::Path;
 /// Kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
-    /// A symbolic link.
     Link,
-    /// A named pipe.
     Pipe,
-    /// A socket.
     Socket,
-    /// A device.
     Device,
     /// The system does not say.
     Unknown,
@@ -43,7 +37,6 @@ impl FileKind {
 /// A time of a file, since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time {
-    /// Seconds.
     pub seconds: i64,
     /// Additional nanoseconds.
     pub nanoseconds: i64,
@@ -52,7 +45,6 @@ pub struct Time {
 /// Metadata of a file or folder.
 #[derive(Clone, Copy, Debug)]
 pub struct FileInfo {
-    /// Number of the device.
     pub device: u64,
     /// Number of the file on the device.
     pub number: u64,
@@ -60,9 +52,7 @@ pub struct FileInfo {
     pub mode: u32,
     /// Number of hard links.
     pub links: u64,
-    /// Owning user.
     pub owner: u32,
-    /// Owning group.
     pub group: u32,
     /// Length in bytes.
     pub size: u64,
@@ -144,7 +134,6 @@ impl FileInfo {
         }
     }
 
-    /// Returns the kind of the file.
     #[allow(clippy::unnecessary_cast)]
     pub fn kind(&self) -> FileKind {
         FileKind::from_file_type(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))

@@ -29,7 +29,6 @@ impl Queue {
         Err(SystemError::NO_SUCH_CALL)
     }
 
-    /// Does nothing.
     pub fn remove(&self, _: i32) {}
 
     /// Fails to take notices.

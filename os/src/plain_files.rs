@@ -9,7 +9,6 @@ use std::path::Path;
 /// Whether a link in place of a file is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// The link is followed.
     Followed,
     /// A link is an error.
     Refused,

@@ -24,12 +24,9 @@ pub const NAME: &str = "converse";
 /// The role of the conversation so far.
 pub const TURNS: &str = "turns";
 
-/// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationTurn {
-    /// The speaker.
     pub by: Speaker,
-    /// The text.
     pub text: String,
     /// Data shown with the text, before it; never instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,16 +41,13 @@ pub enum Speaker {
     System,
     /// The person, and the context found for the question.
     User,
-    /// The model.
     Assistant,
 }
 
 /// Data that a turn shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnData {
-    /// Its name.
     pub label: String,
-    /// The data.
     pub text: String,
 }
 
@@ -99,7 +93,6 @@ pub fn encode_turns(turns: &[ConversationTurn]) -> Vec<u8> {
 
 /// The producer; it asks through `ask`.
 pub struct Converse {
-    /// Answers the questions.
     pub ask: Arc<dyn Ask>,
 }
 

@@ -21,7 +21,6 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the name of the level.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",

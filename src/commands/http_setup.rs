@@ -18,9 +18,7 @@ pub struct Entrance {
     gate: HttpAccessRules,
     /// Bound address.
     pub at: SocketAddr,
-    /// Text of the token.
     pub token: String,
-    /// File of the token.
     pub token_file: PathBuf,
 }
 

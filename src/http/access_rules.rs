@@ -19,7 +19,6 @@ pub struct HttpAccessRules {
 /// Refusal of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Status of the answer.
     pub status: StatusCode,
     /// Reason, as a sentence.
     pub why: &'static str,

@@ -82,7 +82,6 @@ fn offered_tasks() -> impl Iterator<Item = &'static Task> {
     TASKS.iter().filter(|task| tools::find_tool(task.steps[0].0).is_some())
 }
 
-/// Returns all prompts.
 pub fn definitions() -> Vec<Prompt> {
     let argument = |(name, about, needed): &(&str, &str, bool)| PromptArgument::new(*name).with_description(*about).with_required(*needed);
     offered_tasks()

@@ -37,7 +37,6 @@ pub struct ServiceReply {
 
 /// Result of asking a service.
 pub enum Reply {
-    /// The service answered.
     Told(ServiceReply),
     /// No service of this version answers; run the method in this process.
     Nobody,

@@ -32,7 +32,6 @@ pub enum Frame {
     },
     /// Bytes after which no message boundary can be found.
     Garbage(&'static str),
-    /// End of the stream.
     End,
 }
 

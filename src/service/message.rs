@@ -35,16 +35,13 @@ pub mod code {
 pub enum Message {
     /// A call with an answer.
     Request {
-        /// Id of the answer.
         id: Value,
-        /// Name of the method.
         method: String,
         /// Arguments of the method.
         params: Value,
     },
     /// A call without an answer.
     Notification {
-        /// Name of the method.
         method: String,
         /// Arguments of the method.
         params: Value,
@@ -155,7 +152,6 @@ pub fn error(id: &Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-/// Builds a notification.
 pub fn notification(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }

@@ -32,7 +32,6 @@ pub struct Ready {
     to: mpsc::UnboundedSender<Waiting>,
 }
 
-/// Creates both ends.
 pub fn new() -> (Outbox, Queue) {
     let room = Arc::new(Semaphore::new(ROOM));
     let (to, from) = mpsc::unbounded_channel();
@@ -62,7 +61,6 @@ impl Outbox {
 }
 
 impl Ready {
-    /// Sends the message.
     pub fn send_ready(self) {
         // As in `Outbox::send_when_there_is_room`.
         let _ = self.to.send(self.message);

@@ -39,7 +39,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub struct Stop(Arc<Notify>);
 
 impl Stop {
-    /// Ends the server.
     pub fn stop(&self) {
         self.0.notify_one();
     }

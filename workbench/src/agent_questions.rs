@@ -156,7 +156,6 @@ fn subject(label: &str) -> Option<Subject> {
 /// A question leased to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeasedQuestion {
-    /// The question.
     pub question: Waiting,
     /// End of the lease, in seconds since 1970.
     pub until: u64,

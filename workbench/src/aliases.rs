@@ -31,7 +31,6 @@ pub const FILE: &str = ".cortex/out/aliases.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Aliases {
-    /// Version of the schema.
     pub schema_version: String,
     /// Former identifiers, each with its successor.
     pub aliases: BTreeMap<String, String>,
@@ -177,7 +176,6 @@ pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, S
 
 /// The former names of types, for a build that is about to ask models.
 pub struct FormerTypes {
-    /// The workspace's folder.
     pub root: PathBuf,
 }
 
@@ -347,7 +345,6 @@ fn identities(states: &States<'_>, types: &TypeRows, at: u64, new: bool) -> Resu
 /// A target of a type under a former name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Former {
-    /// Label of the target.
     pub label: String,
     /// Number of versions of the target in History.
     pub versions: usize,
@@ -360,7 +357,6 @@ pub struct Former {
 pub struct Past {
     /// When it became the output, in seconds since 1970.
     pub at: u64,
-    /// Digest of the output.
     pub output: Digest,
     /// Key that the output was stored under.
     pub key: String,

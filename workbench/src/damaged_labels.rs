@@ -16,7 +16,6 @@ pub struct Labels {
     by_short: HashMap<u32, Vec<String>>,
     /// Result key to the hash of its label.
     by_key: HashMap<ActionKey, [u8; 16]>,
-    /// Output digest to the hash of its label.
     by_output: HashMap<Digest, [u8; 16]>,
 }
 

@@ -10,7 +10,6 @@ pub enum EditError {
     /// Neither VISUAL nor EDITOR names an editor.
     #[error("no editor is set")]
     None,
-    /// The editor failed.
     #[error("the editor ended with {0}")]
     Ended(std::process::ExitStatus),
     /// The editor cannot be started.
@@ -18,12 +17,7 @@ pub enum EditError {
     NotStarted(std::io::Error),
     /// A file cannot be read.
     #[error("{path} cannot be read: {reason}")]
-    Unreadable {
-        /// The path.
-        path: String,
-        /// The system's message.
-        reason: String,
-    },
+    Unreadable { path: String, reason: String },
     /// No temporary file can be created for the copy.
     #[error("no temporary file can be created: {0}")]
     NoPlace(std::io::Error),

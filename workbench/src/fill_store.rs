@@ -12,15 +12,12 @@ use std::time::Instant;
 /// The measurement; times in milliseconds. Verifying and hashing take turns, and the fastest round of each counts.
 #[derive(Debug, Serialize)]
 pub struct Measured {
-    /// Number of outputs.
     pub blobs: u64,
     /// Bytes of each output.
     pub size: usize,
     /// Space on the disk that the store's file takes after filling.
     pub file_bytes: u64,
-    /// Filling time.
     pub fill_ms: u128,
-    /// Verification time.
     pub verify_ms: u128,
     /// Plain blake3 over the same uncompressed outputs, from memory on one thread.
     pub hash_alone_ms: u128,

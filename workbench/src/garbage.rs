@@ -50,7 +50,6 @@ pub struct GarbageOptions {
 }
 
 impl GarbageOptions {
-    /// Returns the defaults.
     pub fn default_options(now: u64) -> Self {
         Self {
             now,

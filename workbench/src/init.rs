@@ -27,7 +27,6 @@ pub struct Initialised {
 /// The reason why no manifest was written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// A manifest exists.
     #[error("{0} already exists")]
     Exists(PathBuf),
     /// The folder is inside a workspace.
@@ -36,11 +35,9 @@ pub enum InitError {
     /// Reading or writing failed.
     #[error("{path} cannot be {what}: {reason}")]
     Io {
-        /// The path.
         path: PathBuf,
         /// `read`, `written`.
         what: &'static str,
-        /// The system's message.
         reason: String,
     },
 }
@@ -171,7 +168,6 @@ name = {name}
     )
 }
 
-/// Returns a TOML basic string.
 fn toml_text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -33,7 +33,6 @@ pub type Broken = BTreeMap<String, SourceLocation>;
 pub struct LastGood {
     /// When it became the target's output, in seconds since 1970.
     pub at: u64,
-    /// Digest of the output.
     pub digest: Digest,
     /// Bytes of the output.
     pub bytes: Arc<[u8]>,
@@ -315,7 +314,6 @@ struct Lineage<'s> {
     session: &'s Session,
     /// The beginning of the labels of the type's targets.
     own: String,
-    /// The requested member.
     member: Option<String>,
     known: BTreeMap<(Arc<str>, Digest), bool>,
 }

@@ -38,7 +38,6 @@ pub struct Library {
 /// The output of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Label of the target.
     pub label: String,
     /// Digest of the bytes.
     pub digest: Digest,

@@ -12,7 +12,6 @@ use std::time::Instant;
 /// The measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Parsed {
-    /// Files parsed.
     pub files: usize,
     /// Total size of the files in bytes.
     pub bytes: u64,

@@ -16,7 +16,6 @@ pub struct Spending {
     pub by_outcome: BTreeMap<Outcome, Sum>,
     /// By model: totals without stored results.
     pub by_model: BTreeMap<String, Sum>,
-    /// The total spent.
     pub spent: Sum,
     /// The total of each target, the most expensive first.
     pub targets: Vec<(String, Sum)>,
@@ -29,7 +28,6 @@ pub struct Sum {
     pub times: u64,
     /// Calls and tokens; money, if all of it has one currency.
     pub spent: Spent,
-    /// Millionths, by currency.
     pub money: BTreeMap<String, u64>,
     /// Microseconds of waiting.
     pub took_us: u64,

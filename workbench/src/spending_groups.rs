@@ -31,7 +31,6 @@ pub enum By {
 pub struct Group {
     /// The commit, author, producer or month.
     pub name: String,
-    /// Money spent.
     pub spent: Sum,
     /// Original cost of the stored answers that were used.
     pub saved: Sum,

@@ -93,13 +93,11 @@ pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<
 pub struct Status {
     /// `[workspace] name`.
     pub name: String,
-    /// Source files.
     pub files: usize,
     /// Sources that were added, removed or changed since the last build.
     pub changed: Vec<String>,
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
-    /// Number of nodes.
     pub nodes: usize,
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,

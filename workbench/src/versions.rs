@@ -27,11 +27,9 @@ pub struct Version {
     pub build: Option<u64>,
     /// Git's commit at that build, and whether files differed from it, if the log still has them.
     pub revision: Option<Revision>,
-    /// Digest of the output.
     pub output: Digest,
     /// Whether the version is the present output.
     pub present: bool,
-    /// Pin of the version, if any.
     pub pin: Option<Pin>,
     /// Whether the output was evicted; only a new run could build it again.
     pub collected: bool,
@@ -161,7 +159,6 @@ fn with_inputs_of_type(mut record: ActionRecord, from: &str, to: &str) -> Action
 pub struct InputChange {
     /// Role of the input in the rule.
     pub role: Arc<str>,
-    /// Label of the input.
     pub label: Arc<str>,
     /// Digest of the input in the first version; `None` if that version did not read it.
     pub from: Option<Digest>,

@@ -40,7 +40,6 @@ pub fn service(store: &Path, view: ViewId) -> PathBuf {
     store.join("views").join(format!("{:016x}.serve", view.0))
 }
 
-/// The change of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChangeKind {
@@ -56,12 +55,9 @@ pub enum FileChangeKind {
     Built,
 }
 
-/// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ChangedFile {
-    /// Path of the file.
     pub path: String,
-    /// Change of the file.
     pub change: FileChangeKind,
 }
 
@@ -150,7 +146,6 @@ pub enum ChangedPart {
     Structure,
     /// Code of the type's members.
     Body,
-    /// Documentation of the type.
     Documentation,
     /// White space, comments or order only.
     Layout,
@@ -164,7 +159,6 @@ impl ChangedPart {
         ("xmldoc", Self::Documentation),
     ];
 
-    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Structure => "structure",
@@ -178,10 +172,8 @@ impl ChangedPart {
 /// The change of one type by an edit.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Edited {
-    /// The type.
     #[serde(rename = "type")]
     pub name: String,
-    /// The changed parts.
     pub kinds: Vec<ChangedPart>,
 }
 

@@ -48,22 +48,15 @@ pub enum WorkbenchError {
     NoManifest(PathBuf),
     /// A path cannot be used.
     #[error("{path} cannot be read: {reason}")]
-    Path {
-        /// The path.
-        path: PathBuf,
-        /// The system's message.
-        reason: String,
-    },
+    Path { path: PathBuf, reason: String },
     /// A file of the checkout cannot be read or written.
     #[error("{}", .0.message)]
     Checkout(Box<Diagnostic>),
     /// The manifest has errors: all of them.
     #[error("the manifest has {} errors", .0.len())]
     Manifest(Vec<Diagnostic>),
-    /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The overlay failed.
     #[error(transparent)]
     Overlay(#[from] OverlayError),
 }
@@ -91,7 +84,6 @@ pub enum Access {
 pub struct Opening<'a> {
     /// A folder in the workspace.
     pub from: &'a Path,
-    /// The choice of the store.
     pub store: StoreChoice,
     /// Options for locking the store, with callbacks that report a wait.
     pub options: DiskOptions,
@@ -103,7 +95,6 @@ pub struct Opening<'a> {
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
     /// Callback for the text that model servers stream, as it grows.
     pub hear: Option<Hear>,
-    /// Access to the checkout.
     pub access: Access,
     /// Whether a watch's build ahead stops for this command.
     pub interrupts: bool,
@@ -151,7 +142,6 @@ pub struct Workspace {
     remote: OnceCell<Option<Sharing>>,
 }
 
-/// The parsed manifest.
 struct ParsedManifest {
     manifest: Arc<Manifest>,
     warnings: Vec<Diagnostic>,
@@ -349,7 +339,6 @@ impl Workspace {
         self.manifest = OnceCell::new();
     }
 
-    /// Returns the text of the manifest.
     pub fn text(&self) -> &str {
         &self.text
     }

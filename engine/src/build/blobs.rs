@@ -56,7 +56,6 @@ struct Recent {
 pub enum Unavailable {
     /// A piece is missing or invalid.
     Piece,
-    /// The store broke.
     Broken(StoreError),
 }
 
@@ -104,7 +103,6 @@ impl Blobs {
         self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Returns the underlying store.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }

@@ -54,9 +54,7 @@ struct BundleImport<'a> {
 /// Findings that only the holder of the checkout may use.
 #[derive(Default)]
 pub struct ImportedBundle {
-    /// Counts.
     pub counts: ImportCounts,
-    /// Results of folds.
     pub predecessors: Predecessors,
     /// Rows about the volumes for the view.
     pub rows: Vec<RowChange>,

@@ -22,7 +22,6 @@ use std::sync::Arc;
 pub(super) struct Before {
     /// The reason of each mark, by the node from which it spread.
     pub(super) reasons: FxHashMap<NodeId, Reason>,
-    /// The nodes that existed.
     existing: NodeSet,
     /// The nodes that a dry run may change: the stale ones and their readers.
     maybe_stale: NodeSet,

@@ -100,7 +100,6 @@ impl Sharing {
     }
 }
 
-/// Returns the lookup of a result.
 pub(super) fn lookup_of(key: &ActionKey, record: &ActionRecord) -> Wanted {
     Wanted {
         key: *key,

@@ -22,7 +22,6 @@ use std::sync::Arc;
 pub struct Last {
     /// Its key and output.
     pub result: NodeResult,
-    /// Its record.
     pub record: ActionRecord,
     /// Whether no input is known to have changed.
     pub current: bool,

@@ -126,7 +126,6 @@ fn find_remote_answer(shared: &JobContext, latest: &ActionKey, producer: &Produc
 /// Inputs: role, label and digest.
 pub(super) type InputSet = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
-/// Returns the inputs of a result.
 pub(super) fn inputs_of(record: &ActionRecord) -> InputSet {
     let inputs = record.inputs.iter();
     inputs

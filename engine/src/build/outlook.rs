@@ -28,7 +28,6 @@ pub struct RunForecast {
 /// A gate: nodes behind it run only if the output of one of its nodes changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// The nodes, by label.
     pub labels: Vec<Arc<str>>,
     /// Number of targets behind them.
     pub behind: usize,

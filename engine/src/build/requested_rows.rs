@@ -20,21 +20,15 @@ use std::sync::Arc;
 
 /// A node whose producer requests rows.
 pub struct RowRequester<'a> {
-    /// The producer.
     pub producer: &'a dyn Producer,
-    /// The rules.
     pub manifest: &'a Manifest,
-    /// The node's label.
     pub label: &'a str,
-    /// Its rule.
     pub rule: u32,
-    /// The rule's variables.
     pub vars: &'a Vars,
 }
 
 /// Rows that a producer requested.
 pub struct RequestedRows {
-    /// Digest of the rows.
     pub digest: Digest,
     /// The rows, as a table.
     pub rows: Arc<[u8]>,
@@ -46,7 +40,6 @@ pub struct RequestedRows {
 pub enum RowsError {
     /// A blob is missing or malformed.
     Expand(ExpandError),
-    /// The producer failed.
     Failed(Failure),
 }
 

@@ -30,7 +30,6 @@ pub struct ShardJob<'a> {
     pub producer: ProducerId,
     /// Its bound parameters.
     pub params: &'a Params,
-    /// The node's label.
     pub label: &'a str,
     /// The rule's variables, if the producer sees them.
     pub vars: &'a Vars,
@@ -38,10 +37,8 @@ pub struct ShardJob<'a> {
     pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
 }
 
-/// Output of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOutput {
-    /// The output.
     pub output: Output,
     /// Duration of the run there.
     pub took: Duration,
@@ -181,7 +178,6 @@ impl Shard {
         self.bytes
     }
 
-    /// Encodes the shard.
     pub fn encode(mut self) -> Vec<u8> {
         self.written.schema = SCHEMA;
         minicbor::to_vec(&self.written).expect("invariant: memory takes every byte")

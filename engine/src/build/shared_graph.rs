@@ -45,7 +45,6 @@ struct Head {
 /// Facts of a record that a graph is checked against.
 #[derive(Clone, Copy)]
 pub struct KnownResult {
-    /// Digest of the output.
     pub output: Digest,
     /// Whether it is paid, and young enough that another machine may have another answer.
     pub is_unconfirmed: bool,

@@ -31,7 +31,6 @@ const MANY_FILES: usize = 10;
 /// A remote cache and a farm, as used by a build.
 #[derive(Clone)]
 pub struct Sharing {
-    /// The cache.
     pub cache: Arc<dyn RemoteCache>,
     /// The farm that computes for this machine, if any.
     pub farm: Option<Arc<dyn Farm>>,
@@ -44,9 +43,7 @@ pub struct Sharing {
 /// A result of another machine, with its blobs.
 #[derive(Clone, Debug)]
 pub struct RemoteResult {
-    /// Its record.
     pub record: ActionRecord,
-    /// The output.
     pub blob: Arc<[u8]>,
     /// Its parts, if it is a tree.
     pub parts: Vec<(Digest, Arc<[u8]>)>,

@@ -15,9 +15,7 @@ type Running = (Sender<Batch>, JoinHandle<Result<(), StoreError>>);
 /// Results with related rows.
 #[derive(Default)]
 pub struct Batch {
-    /// The results.
     pub results: Vec<NewResult>,
-    /// Rows of the ledger.
     pub rows: Vec<RowChange>,
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,

@@ -66,7 +66,6 @@ impl ExportPage {
         }
     }
 
-    /// Returns the node that has a path.
     fn node_of_path(&self, path: &str) -> Option<u32> {
         let mut found = None;
         self.each_path(|name, node| {

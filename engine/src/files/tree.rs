@@ -398,7 +398,6 @@ impl SourceTree {
             .unwrap_or(false)
     }
 
-    /// Returns the number of sources.
     pub fn count(&self) -> usize {
         let sources = |row: DirectoryRow<'_>| {
             (0..row.files.len())

@@ -47,7 +47,6 @@ pub struct RemoteDef {
 pub enum SigningKey {
     /// The environment variable with the key.
     Env(String),
-    /// The file with the key.
     File(String),
 }
 
@@ -60,7 +59,6 @@ pub enum Write {
     /// Builds in continuous integration: where the variable `CI` is set.
     #[default]
     Ci,
-    /// Every build.
     Always,
 }
 
@@ -71,7 +69,6 @@ pub enum Prefer {
     /// Fetch it if that takes less time than building it and its neighbours.
     #[default]
     Auto,
-    /// Fetch it.
     Fetch,
     /// Build it, unless that is expensive.
     Make,

@@ -24,7 +24,6 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// One sentence.
     pub message: String,
     /// Byte offset into the text.
     pub at: usize,

@@ -26,7 +26,6 @@ pub enum PlannedInput {
         spec: u16,
         /// Value of `{item}`.
         item: Arc<str>,
-        /// Label of the node.
         label: Label,
     },
     /// Rows of a table.
@@ -54,26 +53,17 @@ impl PlannedInput {
 pub enum ExpandError {
     /// A template's text is not a label.
     #[error("'{text}' is not a label: {reason}")]
-    BadLabel {
-        /// The text.
-        text: String,
-        /// The reason.
-        reason: String,
-    },
+    BadLabel { text: String, reason: String },
     /// A blob does not have the form that the rule expects.
     #[error("{label} cannot be read as {expected}")]
     BadBlob {
-        /// Label of the node.
         label: String,
         /// The form that the rule expects.
         expected: String,
     },
     /// A page of a table is missing: the node must be rebuilt first.
     #[error("a page of the table {label} is missing")]
-    Lost {
-        /// Label of the node.
-        label: String,
-    },
+    Lost { label: String },
 }
 
 /// Returns the label of a source set's list of paths.
@@ -176,7 +166,6 @@ pub trait Blobs {
     /// Returns the blob of a settled discovery node; for a table in pages its root.
     fn get(&self, label: &str) -> Option<Arc<[u8]>>;
 
-    /// Returns a page of a table.
     fn page(&self, digest: &Digest) -> Option<Arc<[u8]>>;
 
     /// Records a lookup in the output of a node.

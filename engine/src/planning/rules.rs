@@ -31,7 +31,6 @@ pub struct Match<'a> {
 }
 
 impl RuleIndex {
-    /// Indexes the rules.
     pub fn new(manifest: Arc<Manifest>) -> Self {
         let mut literal: HashTable<u32> = HashTable::with_capacity(manifest.rules.len());
         let mut by_target: FxHashMap<Box<str>, Vec<u32>> = FxHashMap::default();
@@ -53,12 +52,10 @@ impl RuleIndex {
         }
     }
 
-    /// Returns the manifest.
     pub fn manifest(&self) -> &Arc<Manifest> {
         &self.manifest
     }
 
-    /// Returns a rule by its number.
     pub fn rule(&self, number: u32) -> &Rule {
         &self.manifest.rules[number as usize]
     }

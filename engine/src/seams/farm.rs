@@ -22,7 +22,6 @@ pub struct SendThresholds {
     pub patience: Duration,
 }
 
-/// Outcome of a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardOutcome {
     /// Targets that the worker built.
@@ -37,7 +36,6 @@ pub struct ShardOutcome {
 
 /// Machines that run producers. Several threads may call every method; none fails.
 pub trait Farm: Send + Sync {
-    /// Returns the thresholds for sending work.
     fn terms(&self) -> SendThresholds;
 
     /// Whether the farm accepts shards at this moment.

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 /// The output is the table that [`Fold::add_part`] builds from all contributions, in any order. It depends on nothing else: no parameter,
 /// no variable, no other role.
 pub trait Fold: Send + Sync {
-    /// Returns the role of the inputs.
     fn role(&self) -> &'static str;
 
     /// Returns the contribution of one input, by row key.

@@ -179,7 +179,6 @@ pub struct Rejected {
     pub why: Diagnostic,
     /// The answer as received, for people to inspect.
     pub raw: Vec<u8>,
-    /// Its cost.
     pub spent: Option<Spent>,
 }
 
@@ -219,9 +218,7 @@ impl Failure {
 /// The last result of the same node, with its inputs. A hint: outputs must be correct without it.
 #[derive(Clone, Debug)]
 pub struct Previous {
-    /// The output.
     pub output: Arc<[u8]>,
-    /// Its digest.
     pub digest: Digest,
     /// The notes stored with it.
     pub notes: Notes,
@@ -255,11 +252,9 @@ pub struct Correction {
 /// One input of an earlier result.
 #[derive(Clone, Debug)]
 pub struct PreviousInput {
-    /// Role in the rule.
     pub role: Arc<str>,
     /// Label of the node that it comes from.
     pub label: Arc<str>,
-    /// Its digest.
     pub digest: Digest,
     /// The blob, if the store still has it. Rows of tables are never stored.
     pub bytes: Option<Arc<[u8]>>,

@@ -499,9 +499,7 @@ pub trait Producer: Send + Sync {
 /// One wrong parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
-    /// The parameter's name.
     pub param: String,
-    /// The error, one sentence.
     pub message: String,
     /// A correction, if known.
     pub hint: Option<String>,
@@ -530,9 +528,7 @@ impl ParamError {
 /// Facts about the node itself that a producer reads; they enter the key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sees {
-    /// The rule's variables.
     pub vars: bool,
-    /// The label.
     pub label: bool,
 }
 
@@ -548,7 +544,6 @@ impl Registry {
         self.by_name.insert(producer.id().name, Arc::new(producer));
     }
 
-    /// Returns the producer of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Producer>> {
         self.by_name.get(name)
     }

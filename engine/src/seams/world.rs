@@ -22,7 +22,6 @@ pub const MAX_SETS: usize = 64;
 /// everything below it. `.git` and `.cortex` are never entered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SetDef {
-    /// Name, for messages.
     pub name: String,
     /// Globs of the files in the set.
     pub include: Vec<String>,
@@ -104,14 +103,11 @@ pub enum WorldError {
         /// The operating system's error message.
         reason: String,
     },
-    /// A malformed glob.
     #[error("source set '{set}' has a bad glob '{glob}': {reason}")]
     BadGlob {
-        /// The set's name.
         set: String,
         /// The glob, cut to a limited length.
         glob: String,
-        /// The error in it.
         reason: String,
     },
     /// More than [`MAX_SETS`] sets.
@@ -123,7 +119,6 @@ pub enum WorldError {
     /// A path that is not below the workspace (or below the output folder), as written or through a symbolic link.
     #[error("'{path}' leads out of {out_of}")]
     Leaves {
-        /// The path as given.
         path: String,
         /// The folder that it must stay in.
         out_of: &'static str,
@@ -256,7 +251,6 @@ pub trait Sources: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the number of sources.
     fn count(&self) -> usize;
 
     /// Returns the digest of a source; `None` if the path is no source or unreadable.

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 /// A person's words, by name of the part of the output that they replace.
 pub type Words = BTreeMap<String, String>;
 
-/// One correction.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct CorrectionRecord {
@@ -26,10 +25,8 @@ pub struct CorrectionRecord {
     /// The action key of the corrected output.
     #[n(2)]
     pub key: ActionKey,
-    /// Digest of that output.
     #[n(3)]
     pub output: Digest,
-    /// The words.
     #[n(4)]
     pub words: Words,
 }

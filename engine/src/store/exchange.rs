@@ -23,7 +23,6 @@ pub struct Exchanged {
     /// Results requested but not found.
     #[n(1)]
     pub misses: u64,
-    /// Blobs received.
     #[n(2)]
     pub blobs_down: u64,
     /// Their bytes as transferred.
@@ -35,7 +34,6 @@ pub struct Exchanged {
     /// Results that it did not accept.
     #[n(5)]
     pub not_stored: u64,
-    /// Blobs sent.
     #[n(6)]
     pub blobs_up: u64,
     /// Their bytes as transferred.
@@ -65,7 +63,6 @@ pub struct Exchanged {
 }
 
 impl Exchanged {
-    /// Returns the counts of one run.
     pub fn from_summary(run: &RemoteSummary) -> Self {
         Self {
             hits: run.hits,

@@ -127,7 +127,6 @@ pub struct Commit {
     pub results: Vec<NewResult>,
     /// Outputs of results whose records exist already, by digest.
     pub blobs: Vec<DigestedBlob>,
-    /// Rows of the view.
     pub rows: Vec<RowChange>,
     /// Versions to push: label, record. The store assigns version numbers and trims all but the newest [`KEEP_VERSIONS`] and the pinned ones.
     pub history: Vec<(String, HistoryRecord)>,
@@ -167,14 +166,10 @@ pub enum StoreError {
     },
     /// The disk is full; no data is lost.
     #[error("no space left for the store at {path}")]
-    NoSpace {
-        /// The store's folder.
-        path: PathBuf,
-    },
+    NoSpace { path: PathBuf },
     /// Reading or writing failed.
     #[error("the store at {path} cannot be {what}: {reason}")]
     Io {
-        /// The store's folder.
         path: PathBuf,
         /// `opened`, `read`, `written`.
         what: &'static str,
@@ -184,9 +179,7 @@ pub enum StoreError {
     /// A newer cortex wrote it.
     #[error("the store at {path} was written by a newer version of cortex (format {found}, this one reads up to {known})")]
     TooNew {
-        /// The store's folder.
         path: PathBuf,
-        /// Its format.
         found: u32,
         /// The newest format that this version reads.
         known: u32,
@@ -195,18 +188,10 @@ pub enum StoreError {
     #[error(
         "the store at {path} is damaged ({reason}); the next command that writes sets it aside and copies its sound contents into a new one"
     )]
-    Damaged {
-        /// The store's folder.
-        path: PathBuf,
-        /// The damage found.
-        reason: String,
-    },
+    Damaged { path: PathBuf, reason: String },
     /// The folder belongs to another user.
     #[error("the store at {path} belongs to another user")]
-    Foreign {
-        /// The store's folder.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
 }
 
 /// Describes the holder of an awaited result: in a service, it may be another request of this process.
@@ -232,7 +217,6 @@ impl From<PageError> for Unread {
     }
 }
 
-/// A blob and its digest.
 pub type DigestedBlob = (Digest, Arc<[u8]>);
 
 /// A store. One conformance suite runs over every backend.
@@ -348,7 +332,6 @@ pub struct Usage {
     pub history_versions: u64,
     /// Number of damaged store files that were set aside beside it.
     pub set_aside_files: u64,
-    /// Their total length.
     pub set_aside_bytes: u64,
 }
 
@@ -357,7 +340,6 @@ pub struct Usage {
 pub struct BlobBytes {
     /// As readers get them.
     pub raw: u64,
-    /// As stored.
     pub stored: u64,
 }
 

@@ -73,7 +73,6 @@ impl Unconfirmed {
         })
     }
 
-    /// Returns the row to write.
     pub fn to_row(&self, key: &ActionKey) -> RowChange {
         let body = cbor::encode(self);
         (Part::Unconfirmed, key.0.0.to_vec(), Some(body))

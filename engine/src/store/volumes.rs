@@ -158,7 +158,6 @@ impl KnownVolume {
         Ok(true)
     }
 
-    /// Returns the row to write.
     pub fn to_row(&self, id: &Digest) -> RowChange {
         let body = cbor::encode(self);
         (Part::Volumes, id.0.to_vec(), Some(body))
@@ -167,7 +166,6 @@ impl KnownVolume {
 
 /// The results of a volume, to store.
 pub struct VolumeResults {
-    /// Their keys.
     pub keys: Vec<ActionKey>,
     /// The results that the store lacks.
     pub new: Vec<NewResult>,

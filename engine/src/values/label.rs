@@ -19,7 +19,6 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LabelError {
-    /// One sentence.
     pub message: String,
     /// Byte offset into the text.
     pub at: usize,
@@ -76,7 +75,6 @@ impl Label {
         Self::parse(&format!("//{package}:{target}"))
     }
 
-    /// Returns the whole label.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -37,7 +37,6 @@ const HIGHEST: u32 = 16;
 /// Reason why a table or a long text cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// A page is missing.
     #[error("its piece {0} is missing")]
     Missing(Digest),
     /// A page does not have the form that its parent states.

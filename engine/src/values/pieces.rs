@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// Reason why an output's pieces are incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PieceError {
-    /// In a tree.
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// In a table or a long text.

@@ -16,14 +16,10 @@ pub const MOST: usize = 1 << 20;
 /// Maximum nesting depth of folders.
 pub const DEEPEST: usize = 128;
 
-/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeEntryKind {
-    /// A file.
     File,
-    /// An executable file.
     Program,
-    /// A folder.
     Folder,
 }
 
@@ -40,22 +36,18 @@ impl TreeEntryKind {
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry<'b> {
-    /// Its kind.
     pub kind: TreeEntryKind,
     /// Digest of its bytes; for a folder, of its blob.
     pub digest: Digest,
     /// Length of a file in bytes; 0 for a folder.
     pub len: u64,
-    /// Its name.
     pub name: &'b str,
 }
 
 /// A file of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Whether it is executable.
     pub program: bool,
-    /// Its contents.
     pub bytes: Arc<[u8]>,
 }
 
@@ -71,7 +63,6 @@ pub struct Pieces {
 /// Reason why a tree is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// An invalid name.
     #[error("{0:?} cannot be the name of a file in an output")]
     Name(String),
     /// Too many entries, or nested too deeply.
@@ -83,7 +74,6 @@ pub enum TreeError {
     /// The blob is no folder's.
     #[error("this is not the blob of a folder")]
     Malformed,
-    /// A missing blob.
     #[error("the blob {0} is missing")]
     Missing(Digest),
 }

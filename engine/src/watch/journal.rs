@@ -71,7 +71,6 @@ impl Journal {
         self.now
     }
 
-    /// Returns the token of this moment.
     pub(crate) fn token(&self) -> Vec<u8> {
         [&self.life[..], &self.now.to_be_bytes()].concat()
     }

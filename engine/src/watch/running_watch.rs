@@ -40,7 +40,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && !self.whole && !self.head && self.problem.is_none()
     }
@@ -58,7 +57,6 @@ pub enum WatchError {
     /// The socket cannot be created.
     #[error("the watch cannot listen at {path}: {reason}")]
     Socket {
-        /// Its path.
         path: PathBuf,
         /// The operating system's error message.
         reason: String,

@@ -19,7 +19,6 @@ pub enum SocketError {
     /// The socket cannot be created.
     #[error("{path}: {reason}")]
     Io {
-        /// Its path.
         path: PathBuf,
         /// The operating system's error message.
         reason: String,

@@ -38,13 +38,9 @@ pub enum WatchProblem {
         watched: usize,
     },
     /// A file system that other machines change.
-    Elsewhere {
-        /// Its kind.
-        kind: String,
-    },
+    Elsewhere { kind: String },
     /// A directory that cannot be watched.
     Directory {
-        /// Its path.
         path: String,
         /// The operating system's error message.
         reason: String,
@@ -139,7 +135,6 @@ impl Watcher {
         self.problem.as_ref()
     }
 
-    /// Returns the number of watched directories.
     pub fn directories(&self) -> usize {
         self.directories.watched_count()
     }

@@ -19,7 +19,6 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Limit of bytes of all output files.
 const MOST_TOGETHER: u64 = 1 << 30;
 
-/// The collected output.
 pub(super) struct CollectedOutput {
     /// Files by their paths, below the names of the outputs.
     pub(super) files: BTreeMap<String, File>,

@@ -20,7 +20,6 @@ const MAX_OUTPUT: usize = 256 << 20;
 /// Limit of bytes that are kept of standard error.
 const MAX_STDERR: usize = 64 << 10;
 
-/// A program that has ended.
 pub(super) struct EndedProgram {
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,

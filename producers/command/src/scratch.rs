@@ -72,7 +72,6 @@ pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a file, if it exists.
 fn remove_if_exists(file: &Path) -> io::Result<()> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -143,7 +142,6 @@ impl Scratch {
         })
     }
 
-    /// Returns its path.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -49,7 +49,6 @@ impl ScratchRoot {
         Ok(root)
     }
 
-    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -79,7 +79,6 @@ impl Fold for ApiSections {
 /// The lines of a type, as its row contains them.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// The type's namespace.
     pub namespace: &'a str,
     lines: &'a str,
 }

@@ -17,13 +17,10 @@ use std::collections::BTreeMap;
 /// A type with all its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Complete {
-    /// Namespace and path.
     #[n(0)]
     pub symbol: String,
-    /// Namespace.
     #[n(1)]
     pub namespace: String,
-    /// Simple name.
     #[n(2)]
     pub name: String,
     /// Kind, of the first part.
@@ -79,10 +76,8 @@ pub struct Nested {
     /// Simple name with its arity mark.
     #[n(0)]
     pub name: String,
-    /// Kind.
     #[n(1)]
     pub kind: TypeKind,
-    /// Accessibility in effect.
     #[n(2)]
     pub access: String,
     /// Union of the modifiers of its parts, sorted.
@@ -96,7 +91,6 @@ pub struct Nested {
 /// The context of one part; it decides the meaning of the part's names.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Part {
-    /// Its file.
     #[n(0)]
     pub file: String,
     /// Using directives of the file.
@@ -105,7 +99,6 @@ pub struct Part {
     /// Enclosing types, outermost first.
     #[n(2)]
     pub enclosing: Vec<Enclosing>,
-    /// Names in its header.
     #[n(3)]
     pub names: Vec<super::model::NameUse>,
     /// Path of the first project that compiles the part, if the file's owner does not.
@@ -119,10 +112,8 @@ pub struct Enclosing {
     /// Symbol path without namespace.
     #[n(0)]
     pub path: String,
-    /// Its type parameters.
     #[n(1)]
     pub type_parameters: Vec<String>,
-    /// Its kind.
     #[n(2)]
     pub kind: TypeKind,
 }

@@ -36,7 +36,6 @@ pub struct FileSymbols {
 pub struct OtherSymbols {
     /// Sorted paths of the projects.
     pub projects: Vec<String>,
-    /// The symbols.
     pub symbols: BTreeSet<String>,
 }
 

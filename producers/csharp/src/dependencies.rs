@@ -73,7 +73,6 @@ impl Fold for DependencyTable {
     }
 }
 
-/// Returns the row of one type.
 fn dependency_row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
     let deps::Dependencies { own, body, structure, .. } = deps::decode_dependencies(input)?;
     Ok((own, json::encode(&DependencyRow { body, structure })))

@@ -26,9 +26,7 @@ pub struct ImplHeader {
 /// A further line: one member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImplMember {
-    /// Kind in words.
     pub kind: String,
-    /// Simple name.
     pub name: String,
     /// Key inside the type.
     pub key: String,
@@ -40,7 +38,6 @@ pub struct ImplMember {
     /// Declaration of a member outside the API.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub signature: String,
-    /// Its attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
     /// Body, initializer, values; canonical text.

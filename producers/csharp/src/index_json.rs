@@ -141,7 +141,6 @@ pub(super) mod tests {
     use crate::chunks::LAST;
     use crate::fixture::store;
 
-    /// Returns the entries of one chunk.
     pub(crate) fn entries(roles: Vec<(&'static str, Vec<Input>)>) -> Input {
         let made = run(&IndexEntries, "", "{}", roles).expect("entries");
         blob(LAST, made.bytes)

@@ -27,9 +27,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberRow {
-    /// Accessibility in effect.
     pub accessibility: String,
-    /// Attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
     /// Declaration with body, initializer and default values, as canonical text.
@@ -49,9 +47,7 @@ pub struct MemberRow {
     pub id: String,
     /// Digest of body, initializer and default values.
     pub impl_hash: String,
-    /// Kind in words.
     pub kind: String,
-    /// Simple name.
     pub name: String,
     /// Parameters in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,7 +71,6 @@ pub struct MemberRow {
 pub struct ParameterRow {
     /// Type as written, including modifiers such as `ref`.
     pub kind: String,
-    /// Its name.
     pub name: String,
     /// Whether it has a default value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -29,12 +29,10 @@ use std::collections::BTreeSet;
 /// The facts about one type that binding needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mentions {
-    /// Namespace and path.
     pub symbol: String,
     /// Text after `@` in the type's key.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scope: String,
-    /// Namespace.
     pub namespace: String,
     /// Kind letter: `c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate.
     pub kind: char,
@@ -43,7 +41,6 @@ pub struct Mentions {
     pub partial: bool,
     /// Rows of the symbol index and of the member index that binding reads, sorted.
     pub keys: Vec<String>,
-    /// Bases as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
     /// Whether any of its documentation contains `<inheritdoc`.
@@ -75,7 +72,6 @@ pub struct Declared {
     /// Own type parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub type_parameters: Vec<String>,
-    /// Its header.
     pub signature: String,
     /// Number of parameters with a default value, which the header omits.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -95,7 +91,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// One part and its names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MentionPart {
-    /// Its file.
     pub file: String,
     /// Using directives in effect for its namespace.
     pub usings: Vec<MentionUsing>,
@@ -114,12 +109,9 @@ pub struct MentionPart {
 /// A using directive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MentionUsing {
-    /// Alias.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
-    /// Namespace or type.
     pub target: String,
-    /// `using static`.
     #[serde(default, rename = "static", skip_serializing_if = "std::ops::Not::not")]
     pub is_static: bool,
     /// Namespace level of the directive.
@@ -130,11 +122,9 @@ pub struct MentionUsing {
 /// A name in one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MentionName {
-    /// Dotted path.
     pub path: String,
     /// Type arguments of its last segment.
     pub arity: u32,
-    /// Its place.
     pub place: Place,
     /// Whether it is certainly a type.
     pub certain: bool,
@@ -144,15 +134,10 @@ pub struct MentionName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
-    /// Base list.
     Base,
-    /// Signature or constraint.
     Signature,
-    /// Attribute.
     Attribute,
-    /// Argument of an attribute.
     Argument,
-    /// Named in a body.
     Body,
     /// Used in a body without being named: the type of a value, or the type that declares a used member.
     Inferred,

@@ -19,10 +19,8 @@ pub struct NamedType {
     /// Symbol path without namespace: ``Outer`1+Nested``.
     #[n(1)]
     pub path: String,
-    /// Simple name.
     #[n(2)]
     pub name: String,
-    /// Kind.
     #[n(3)]
     pub kind: TypeKind,
     /// Number of its own type parameters.
@@ -154,7 +152,6 @@ fn accessibility(modifiers: &[String], default: &'static str) -> &'static str {
     }
 }
 
-/// Registers the producer.
 pub fn register_names(registry: &mut Registry) {
     registry.add(NamesProducer);
 }

@@ -26,7 +26,6 @@ const MOST_DEPENDENCIES: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Info {
-    /// Type identifier.
     pub id: String,
     /// Key in `//index:types`.
     pub fqn: String,
@@ -36,21 +35,17 @@ pub struct Info {
     pub files: Vec<String>,
     /// Assembly; `""` for loose files.
     pub assembly: String,
-    /// Namespace.
     pub namespace: String,
-    /// Accessibility in effect.
     pub accessibility: String,
     /// The `#if` condition under which it is compiled; omitted if unconditional.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
     /// One-line declaration with the attributes of parameters, without bases and constraints.
     pub signature: String,
-    /// Attributes.
     pub attributes: Vec<String>,
     /// Targets of the using aliases in its signatures: `NAME = TARGET`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Bases as written.
     pub bases: Vec<String>,
     /// `where` clauses.
     pub constraints: Vec<String>,
@@ -79,16 +74,13 @@ pub struct InfoMember {
     pub hidden: bool,
     /// Key inside the type, as labels write it after `#`.
     pub key: String,
-    /// Kind in words.
     pub kind: String,
-    /// Simple name.
     pub name: String,
     /// One-line declaration with attributes and default values of parameters, or with its value.
     pub signature: String,
     /// The `#if` condition under which it is compiled; omitted if only its type has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
-    /// Attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
     /// First sentence of its documentation.
@@ -133,7 +125,6 @@ pub enum Audience {
     Public,
     /// Also members that the own assembly can use.
     Internal,
-    /// All members.
     All,
 }
 
@@ -193,9 +184,7 @@ pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamErro
 /// Input of outlines.
 pub struct Facts<'i> {
     inputs: &'i Inputs<'i>,
-    /// The complete type.
     pub whole: Complete,
-    /// Its documentation.
     pub docs: Docs,
 }
 
@@ -348,7 +337,6 @@ fn info(
     }
 }
 
-/// Whether a text contains a word.
 fn contains_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
 }

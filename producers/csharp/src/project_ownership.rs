@@ -19,7 +19,6 @@ pub type WrittenUsing = (Option<String>, String, bool);
 pub struct Project {
     /// `P1` … in the order of sorted paths.
     pub id: String,
-    /// Path of the project file.
     pub path: String,
     /// File name without extension.
     pub name: String,
@@ -158,7 +157,6 @@ impl Layout {
         others.iter().filter(|path| !decl.not_of.contains(path))
     }
 
-    /// Returns the project of a path.
     pub fn at_path(&self, path: &str) -> Option<usize> {
         self.projects.binary_search_by(|project| project.path.as_str().cmp(path)).ok()
     }

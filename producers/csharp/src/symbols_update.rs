@@ -323,7 +323,6 @@ impl Update<'_> {
         Some(())
     }
 
-    /// Returns the bases of a type.
     fn bases_of(&mut self, key: &str) -> Option<Vec<String>> {
         if key.contains('@') {
             return None;

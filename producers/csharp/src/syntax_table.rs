@@ -43,7 +43,6 @@ pub struct Declared {
 /// Start of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Start {
-    /// The type.
     #[n(0)]
     pub symbol: String,
     /// Line, from 1.
@@ -83,7 +82,6 @@ fn move_spans(decl: &mut TypeDecl, to: impl Fn(Span) -> Span) {
     decl.members.iter_mut().for_each(|member| member.span = to(member.span));
 }
 
-/// Writes the table.
 pub fn encode_syntax(syntax: &Syntax) -> Vec<u8> {
     let symbols: Vec<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
     let mut first: FxHashMap<(&str, &str), &TypeDecl> = FxHashMap::default();

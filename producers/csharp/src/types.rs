@@ -35,11 +35,9 @@ pub struct TypeRow {
     /// Whether all its files are marked as generated code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generated: bool,
-    /// Type identifier.
     pub id: String,
     /// `class`, `record struct` …
     pub kind: String,
-    /// Dotted namespace.
     pub namespace: String,
     /// Identifier of the project (`P1`), if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

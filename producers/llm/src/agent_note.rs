@@ -22,7 +22,6 @@ const ANEW: &str = "anew.json";
 /// The stored facts about a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// The target.
     pub label: String,
     /// Whether the question asks for a patch only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -30,7 +29,6 @@ pub struct Note {
     /// The text of the question when it was leased, for a diff with the present one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub asked: String,
-    /// The current lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
     /// The answer, unless it was refused.
@@ -53,11 +51,9 @@ pub struct Lease {
 /// An answer as it was handed in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmittedAnswer {
-    /// Name of the agent.
     pub agent: String,
     /// When it was handed in, in seconds since 1970.
     pub at: u64,
-    /// Its text.
     pub text: String,
 }
 
@@ -68,7 +64,6 @@ pub struct Refused {
     pub times: u32,
     /// The faults of the answer.
     pub why: Vec<String>,
-    /// The answer.
     pub given: SubmittedAnswer,
 }
 

@@ -132,7 +132,6 @@ pub struct Question<'a> {
 /// The kind of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wants {
-    /// A text.
     #[default]
     Text,
     /// The embedding of the last turn: the answer is a list of numbers as JSON.
@@ -155,7 +154,6 @@ pub struct About<'a> {
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The speaker.
     pub role: Role,
     /// The text, in order. Parts that never change come first.
     pub parts: Vec<TurnPart>,
@@ -172,31 +170,24 @@ impl Turn {
 /// Speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The rules.
     System,
-    /// The asking side.
     User,
-    /// The model.
     Assistant,
 }
 
 /// A piece of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnPart {
-    /// The text.
     pub text: String,
     /// Whether many questions share it, so that a provider's prompt cache may keep everything up to its end.
     pub stable: bool,
 }
 
-/// The reply of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelReply {
-    /// The text.
     pub text: String,
     /// Whether it was cut off because it grew too long.
     pub cut: bool,
-    /// Its cost.
     pub spent: Spent,
     /// Diagnostics about the answer, for instance that bytes that are not text were replaced.
     pub remarks: Vec<Diagnostic>,

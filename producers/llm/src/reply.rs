@@ -21,7 +21,6 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Returns the sum.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             input: self.input.saturating_add(other.input),

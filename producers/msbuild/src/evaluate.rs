@@ -51,9 +51,7 @@ pub enum Group<'a> {
 /// Result of the first pass.
 #[derive(Debug, Default)]
 pub struct Evaluation<'a> {
-    /// Final properties.
     pub properties: Properties,
-    /// Groups of items.
     pub groups: Vec<Group<'a>>,
     /// Files that were read, the project first.
     pub read: Vec<String>,

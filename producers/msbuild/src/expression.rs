@@ -34,7 +34,6 @@ impl Properties {
         self.values.contains_key(&name.to_ascii_lowercase())
     }
 
-    /// Sets a property.
     pub fn set_property(&mut self, name: &str, value: impl Into<String>) {
         self.values.insert(name.to_ascii_lowercase(), value.into());
     }
@@ -57,7 +56,6 @@ impl Properties {
 /// The data that expansion may read.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'s> {
-    /// Properties so far.
     pub properties: &'s Properties,
     /// Project files of the workspace.
     pub tree: &'s Tree<'s>,

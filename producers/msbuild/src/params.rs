@@ -50,7 +50,6 @@ pub struct ProjectParams {
 pub struct Override {
     /// The framework, overriding the project's.
     pub tfm: Option<String>,
-    /// Additional symbols.
     pub defines: Vec<String>,
     /// Globs of additional compiled files, relative to the workspace.
     pub include: Vec<String>,
@@ -95,12 +94,10 @@ impl ProjectParams {
         Ok(read)
     }
 
-    /// Returns the overrides for one project.
     pub fn project(&self, path: &str) -> Option<&Override> {
         self.projects.get(path)
     }
 
-    /// Returns the settings of an evaluation.
     pub fn settings(&self, solution: Option<String>) -> Settings {
         Settings {
             globals: self.properties.clone(),

@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Increment whenever the same project files may give other facts.
 pub const VERSION: u32 = 11;
 
-/// Registers the producers.
 pub fn register_projects(registry: &mut Registry) {
     registry.add(Xml);
     registry.add(Skeleton);

@@ -6,7 +6,6 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde::Deserialize;
 
-/// Whether a path is a solution.
 pub fn is_solution(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     [".sln", ".slnx", ".slnf"].iter().any(|extension| lower.ends_with(extension))

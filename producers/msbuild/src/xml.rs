@@ -26,7 +26,6 @@ pub struct Element {
     /// Its own text, if it has no children.
     #[n(2)]
     pub text: String,
-    /// Elements inside it.
     #[n(3)]
     pub children: Vec<Element>,
     /// Line of its start, from 1.

@@ -34,7 +34,6 @@ const BOUNDS: std::ops::RangeInclusive<u64> = 16..=4_096;
 const MOST_TOKENS: u64 = 2_000;
 const KNOWN: [&str; 4] = ["model", "dimensions", "most_tokens", "never_send"];
 
-/// Adds the producers.
 pub(crate) fn register_embedding(registry: &mut Registry, ask: Arc<dyn Ask>) {
     registry.add(Embedding { ask });
     registry.add(Vectors);
@@ -45,7 +44,6 @@ pub(crate) fn register_embedding(registry: &mut Registry, ask: Arc<dyn Ask>) {
 /// Roles: `structure`, `xmldoc`, `impl` of a type, or `code` of a member, or [`QUERY`]; `type`, the rows of its types, names the files. Parameters:
 /// `model`; `dimensions` of the built-in model; for others `most_tokens` of a text and `never_send`, globs of files that no model sees.
 pub struct Embedding {
-    /// Asks the models.
     pub ask: Arc<dyn Ask>,
 }
 
@@ -111,7 +109,6 @@ impl Producer for Embedding {
 }
 
 impl Embedding {
-    /// Returns the text that a model is sent.
     fn text_sent(&self, inputs: &Inputs<'_>, model: &Params, described: &Described) -> String {
         let most = inputs.params.get("most_tokens").and_then(Value::as_u64).unwrap_or(MOST_TOKENS);
         truncate_to_tokens(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned()

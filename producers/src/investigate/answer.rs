@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A structured answer; the JSON content of `//investigations/ID:answer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// The question.
     pub question: String,
     /// The author: a model's name, or `extractive`.
     pub source: String,
@@ -31,7 +30,6 @@ pub struct Evidence {
     /// The member, if one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// The finding.
     pub text: String,
 }
 
@@ -105,7 +103,6 @@ fn is_path(line: &str, shown: &WordsByType<'_>) -> bool {
     known > 0
 }
 
-/// Whether a type was shown with a member.
 fn was_shown(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
     let Some(member) = member else { return true };
     let name = member.split(['(', '<', '[', ' ']).next().unwrap_or(member);

@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 /// The producer; it asks through `ask`.
 pub struct Investigate {
-    /// Answers the questions.
     pub ask: Arc<dyn Ask>,
 }
 
@@ -214,7 +213,6 @@ fn encode_findings(findings: &Findings) -> Vec<u8> {
     bytes
 }
 
-/// A question with the known types.
 struct KnownTypesQuestion<'i> {
     question: &'i str,
     /// By symbol path: outline and summary.

@@ -14,7 +14,6 @@ use engine::values::json;
 use engine::values::table::write_table;
 use std::collections::BTreeMap;
 
-/// The forms.
 const FORMS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "type"];
 
 /// Prefix of identifiers of files.

@@ -22,21 +22,16 @@ const DEEPEST: usize = 64;
 pub enum SelectorError {
     /// The extension of the file belongs to no grammar.
     #[error("no grammar is built in for {file}: selectors work in C#, TypeScript, JavaScript and Python")]
-    NoGrammar {
-        /// The file.
-        file: String,
-    },
+    NoGrammar { file: String },
     /// The text took more parser steps than its length allows.
     #[error("the text could not be parsed within its budget of parser steps")]
     Unparsed,
-    /// The query is wrong.
     #[error("the selector is not a tree-sitter query: line {line}, column {column}: {why}")]
     Query {
         /// Line of the selector, from 1.
         line: usize,
         /// Column of that line, from 1.
         column: usize,
-        /// The fault.
         why: String,
     },
     /// Brackets are nested deeper than [`DEEPEST`].
@@ -44,22 +39,13 @@ pub enum SelectorError {
     TooDeep,
     /// Several captures, none of them [`TARGET`].
     #[error("the selector has {count} captures, and none of them is @{TARGET}")]
-    NoTarget {
-        /// Number of captures.
-        count: usize,
-    },
+    NoTarget { count: usize },
     /// A predicate outside of any pattern, which would apply to none.
     #[error("a predicate of the selector is outside of its pattern: {predicate}")]
-    Outside {
-        /// Its text.
-        predicate: String,
-    },
+    Outside { predicate: String },
     /// A predicate that is not evaluated.
     #[error("the selector has a predicate that is not evaluated: #{name}")]
-    Unevaluated {
-        /// Its name.
-        name: String,
-    },
+    Unevaluated { name: String },
     /// More matches were in progress at once than are followed.
     #[error("the selector has too many matches in progress at once")]
     TooMany,

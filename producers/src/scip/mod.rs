@@ -9,7 +9,6 @@ pub mod messages;
 pub mod symbol;
 mod wire;
 
-/// Adds the producers.
 pub fn register_scip(registry: &mut engine::seams::producer::Registry) {
     registry.add(documents::Documents);
     registry.add(documents::Merge);

@@ -38,7 +38,6 @@ impl Drop for Terminal {
     }
 }
 
-/// Restores the terminal.
 pub fn restore() {
     // The terminal may be gone.
     let _ = write_to_terminal(END);

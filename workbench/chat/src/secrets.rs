@@ -15,7 +15,6 @@ const FILES: &str = "//files/";
 
 /// Files and types that no model may see.
 pub struct ChatSecrets {
-    /// Withheld files.
     pub files: WithheldFiles,
     /// Withheld types, by key.
     pub types: BTreeSet<String>,

@@ -18,7 +18,6 @@ use workbench::workspace::WorkbenchError;
 pub struct Failed {
     /// Outcome of the command or request.
     pub code: Code,
-    /// Diagnostics to report.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -12,7 +12,6 @@ use std::sync::Arc;
 /// A changed source file of which both versions are available.
 #[derive(Clone, Debug)]
 pub struct FileChange {
-    /// Path of the file.
     pub path: String,
     /// Bytes of the old version.
     pub from: Arc<[u8]>,

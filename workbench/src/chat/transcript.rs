@@ -38,32 +38,26 @@ pub struct Transcript {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Exchange {
-    /// The question.
     pub question: String,
     /// The context found for it; kept for the last question only.
     pub context: String,
     /// The reasons for the choice of the context; kept for the last question only.
     pub reasons: String,
-    /// Number of the round.
     pub round: u64,
     /// Further lookups of the model; kept for the last question only.
     pub steps: Vec<LookupTurn>,
     /// The answer, as far as it was received.
     pub answer: String,
-    /// State of the answer.
     pub state: ExchangeState,
 }
 
 /// A turn in which the model looked something up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LookupTurn {
-    /// The turn as received.
     pub said: String,
-    /// The data found.
     pub found: Vec<TurnData>,
 }
 
-/// State of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExchangeState {
@@ -134,7 +128,6 @@ impl Transcript {
         self.exchanges.drain(..forgotten);
     }
 
-    /// Returns the last exchange, if any.
     pub fn last_mut(&mut self) -> Option<&mut Exchange> {
         self.exchanges.last_mut()
     }

@@ -53,9 +53,7 @@ pub struct Composed {
 /// The input of a composition.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'m> {
-    /// The types.
     pub chosen: &'m [Chosen],
-    /// The texts of each type.
     pub texts: &'m [TypeTexts],
     /// Files that the query names.
     pub files: &'m [Attached],
@@ -80,7 +78,6 @@ pub(super) struct ComposedText<'m> {
     /// Tokens for types and files.
     pub(super) room: usize,
     pub(super) used: usize,
-    /// By chosen type.
     pub(super) sections: Vec<Option<Section>>,
 }
 

@@ -255,7 +255,6 @@ impl Index {
         self.documents.is_empty()
     }
 
-    /// Returns the type at an index.
     pub fn document(&self, at: usize) -> Option<&Arc<Document>> {
         self.documents.get(at)
     }
@@ -297,12 +296,10 @@ impl Index {
         self.files.keys().map(String::as_str)
     }
 
-    /// Returns the types in a file.
     pub fn in_file(&self, file: &str) -> &[usize] {
         self.files.get(file).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the types of a simple name.
     pub fn types_named(&self, simple: &str) -> &[usize] {
         self.names.get(simple).map_or(&[], Vec::as_slice)
     }
@@ -452,7 +449,6 @@ pub mod samples {
         ALL.clone()
     }
 
-    /// Returns an index of documents.
     pub fn index_of(documents: Vec<Arc<Document>>) -> Index {
         Index::new(documents, vocabulary())
     }

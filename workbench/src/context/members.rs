@@ -126,7 +126,6 @@ fn overlaps_lines(span: &Span, (from, to): Lines) -> bool {
 /// The source of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberText {
-    /// Path of the member.
     pub path: String,
     /// `FILE:START-END` of each part.
     pub places: Vec<String>,

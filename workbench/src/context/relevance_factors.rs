@@ -53,7 +53,6 @@ pub const WEIGHTS: Factors = Factors {
 const OF_USE: f32 = 0.2;
 
 impl Factors {
-    /// The names of the factors.
     pub const NAMES: [&'static str; 5] = ["bm25", "access", "recency", "dependency", "coverage"];
 
     /// Returns the factors in the order of [`Self::NAMES`].
@@ -76,7 +75,6 @@ impl Factors {
         }
     }
 
-    /// Returns the sum of the factors.
     pub fn sum(&self) -> f32 {
         self.all().iter().sum()
     }

@@ -106,7 +106,6 @@ impl SavedDocuments {
         file.and_then(|bytes| parse(&bytes)).unwrap_or_default()
     }
 
-    /// Returns the words of the documents.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }

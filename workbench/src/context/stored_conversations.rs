@@ -23,7 +23,6 @@ pub struct Conversations {
     pub given: u64,
     /// Number of uses so far.
     pub used: u64,
-    /// The conversations, by handle.
     pub open: Vec<Conversation>,
 }
 

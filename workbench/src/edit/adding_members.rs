@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 /// A text with added members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// The text.
     pub text: String,
     /// Keys of the new members inside their type.
     pub keys: BTreeSet<String>,

@@ -69,7 +69,6 @@ pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
     idle.map_or(usual, Ok)
 }
 
-/// `A, B are defined`.
 fn defined_sentence(symbols: &BTreeSet<String>) -> String {
     let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
     match names.len() {

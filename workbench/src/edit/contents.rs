@@ -12,7 +12,6 @@ pub(super) const FOLDER: &str = "texts";
 /// Content of a file or a buffer as the digest of its bytes; `None` for no file.
 pub type Content = Option<String>;
 
-/// Returns the content of bytes.
 pub fn content(bytes: Option<&[u8]>) -> Content {
     bytes.map(|bytes| Digest::of(bytes).to_string())
 }

@@ -33,7 +33,6 @@ pub(crate) struct Declared {
 pub(crate) struct DeclarationProperties {
     /// `Namespace.Type` or `Namespace.Type#Member(int)`; together with the kind, the identifier.
     pub(crate) name: String,
-    /// Kind, as a word.
     pub(crate) kind: &'static str,
     doc: String,
     attributes: Vec<String>,

@@ -17,7 +17,6 @@ enum Setting {
     NullWarnings,
     /// All warnings without a setting of their own.
     Warnings,
-    /// A warning, by name.
     Warning(String),
     /// File and line numbers in messages.
     Lines,

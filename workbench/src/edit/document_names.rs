@@ -6,7 +6,6 @@ use super::session;
 use std::collections::BTreeSet;
 use std::io;
 
-/// The names of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentNames {
     /// Name of the document's journal: the requested one, unless only another one has a journal.

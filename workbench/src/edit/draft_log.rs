@@ -36,11 +36,9 @@ pub(crate) enum Entry {
 /// Change of a session's document by an operation, including undo and redo, or its failed try.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Handle of the session.
     pub session: String,
     /// Number of the operation in the session.
     pub number: u64,
-    /// The operation.
     pub operation: String,
     /// Time, in seconds.
     pub at: u64,
@@ -70,7 +68,6 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns a change of a buffer.
     pub(super) fn from_change(path: &str, from: &Content, to: &Content) -> Self {
         Self {
             path: path.to_owned(),

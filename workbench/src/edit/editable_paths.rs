@@ -41,12 +41,7 @@ pub enum Refused {
     Odd,
     /// The operating system reports an error.
     #[error("{path} cannot be read: {reason}")]
-    System {
-        /// The path.
-        path: String,
-        /// The system's message.
-        reason: String,
-    },
+    System { path: String, reason: String },
 }
 
 impl Refused {

@@ -21,7 +21,6 @@ pub struct Extracted {
     pub text: String,
     /// Text of the interface's file.
     pub own: String,
-    /// Symbol of the interface.
     pub symbol: String,
     /// Keys of the interface's members.
     pub members: Vec<String>,
@@ -30,7 +29,6 @@ pub struct Extracted {
 /// A requested interface: `IShop: Price, Count`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedInterface {
-    /// Name of the interface.
     pub name: String,
     /// Names of its members, with or without parameter types; empty for all that an interface can have.
     pub members: Vec<String>,
@@ -187,7 +185,6 @@ fn check_type(decl: &TypeDecl) -> Result<(), Refused> {
 /// Keys of members, with their heads.
 type Chosen = Vec<(String, MemberHead)>;
 
-/// Chooses the members of the interface.
 fn choose(decl: &TypeDecl, request: &RequestedInterface, head: impl Fn(&Member) -> Option<MemberHead>) -> Result<Chosen, Refused> {
     let plain = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
     let is_named = |name: &str, member: &Member| {

@@ -17,9 +17,7 @@ pub struct Stamp {
 /// A file with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileWithBytes {
-    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Metadata of the file.
     pub stamp: Stamp,
     /// Permissions of the file.
     pub mode: u32,
@@ -43,16 +41,10 @@ pub struct Save {
 pub enum SaveError {
     /// Another program wrote a file meanwhile. Nothing was saved.
     #[error("{path} was changed by another program at this moment")]
-    Moved {
-        /// Path of the file.
-        path: String,
-    },
+    Moved { path: String },
     /// The file is read-only. Nothing was saved.
     #[error("{path} is read-only")]
-    ReadOnly {
-        /// Path of the file.
-        path: String,
-    },
+    ReadOnly { path: String },
     /// Two paths are hard links to one file. Nothing was saved.
     #[error("{path} and {other} are one file under two names (hard links), and are not saved at once; change it under one of them")]
     OneFile {
@@ -64,11 +56,9 @@ pub enum SaveError {
     /// The operating system reports an error.
     #[error("{path} cannot be written: {error}")]
     Io {
-        /// Path of the file.
         path: String,
         /// Number of files saved before, in order. The file at `path` may also be written, fully or in part.
         saved: usize,
-        /// The system's error.
         error: io::Error,
     },
 }
@@ -114,7 +104,6 @@ pub trait Files {
     /// Whether the path itself is a link.
     fn is_link(&self, given: &str) -> bool;
 
-    /// Returns a unique number.
     fn unique_number(&self) -> u64;
 
     /// Returns a number larger than at any earlier call, also of another process within the same second.

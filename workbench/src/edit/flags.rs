@@ -55,7 +55,6 @@ impl Flags {
         }
     }
 
-    /// Adds a flag.
     pub fn with(&self, flag: Flag) -> Self {
         Self::from_list(self.names.iter().copied().chain([flag]))
     }

@@ -14,7 +14,6 @@ use std::collections::BTreeSet;
 /// A text with stubs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Implemented {
-    /// Text with the stubs.
     pub text: String,
     /// Keys of the new members.
     pub keys: BTreeSet<String>,

@@ -18,17 +18,11 @@ const DETAIL: &str = "### [Detail] 详情\n";
 /// The parsed Markdown form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedMarkdown {
-    /// `status`
     pub status: Status,
-    /// `state`
     pub state: WorkflowState,
-    /// `flags`
     pub flags: Flags,
-    /// `summary`
     pub summary: String,
-    /// `guidance`
     pub guidance: Option<String>,
-    /// The table of metrics.
     pub metrics: Metrics,
     /// The table of candidates; it does not have their lines.
     pub candidates: Option<Vec<Candidate>>,

@@ -125,7 +125,6 @@ pub struct Clash {
 /// The treatment of changes of adjacent lines by both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdjacentChanges {
-    /// They conflict.
     Conflict,
     /// They are joined. Only lines that `ours` inserts conflict with changes of their neighbours, from which they may be derived.
     Join,

@@ -6,13 +6,10 @@ use super::unified;
 /// Change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch {
-    /// Path of the file in the patch.
     pub path: String,
     /// New path, if the file is moved.
     pub to: Option<String>,
-    /// Kind of the change.
     pub kind: PatchOperation,
-    /// Whether a new file is executable.
     pub executable: bool,
     /// Number of the mail in a series of mails.
     pub mail: usize,
@@ -32,7 +29,6 @@ pub enum PatchOperation {
     Add(String),
     /// Delete the file; its hunks, if any, must cover all lines.
     Delete(Vec<Hunk>),
-    /// Edit the file.
     Update(Vec<Hunk>),
 }
 

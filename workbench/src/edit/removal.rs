@@ -16,7 +16,6 @@ use std::ops::Range;
 /// A text without a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// The text.
     pub text: String,
     /// Removed ranges of the old text in bytes, in order.
     pub ranges: Vec<Range<usize>>,

@@ -18,7 +18,6 @@ use std::rc::Rc;
 /// Failure of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// Status of the answer.
     pub status: Status,
     /// Reason, on one line.
     pub summary: String,
@@ -70,9 +69,7 @@ pub(super) struct Looked {
 
 /// A session during an operation.
 pub struct EditRun<'f, F: Files> {
-    /// The files.
     pub files: &'f F,
-    /// The session.
     pub session: EditSession,
     /// Present time, in seconds.
     pub now: u64,
@@ -385,7 +382,6 @@ impl<'f, F: Files> EditRun<'f, F> {
         document.is_some_and(|document| allows(document.state.workflow_state(), self.session.mode, tool))
     }
 
-    /// Returns the tools that a state allows.
     pub(super) fn allowed_tools(&self, state: WorkflowState) -> Vec<Tool> {
         let mut tools = tools_allowed_in(state, self.session.mode);
         // Closing depends on all documents: another one may be unsaved, and one out of sync may have no edits.

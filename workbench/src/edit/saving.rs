@@ -357,7 +357,6 @@ impl<F: Files> EditRun<'_, F> {
         }
     }
 
-    /// Records a save, and saves the files.
     fn save_recorded(&mut self, saves: &[Save], saving: &[Saving]) -> io::Result<Result<(), SaveError>> {
         self.session.saving = saving.to_vec();
         self.is_saving = true;

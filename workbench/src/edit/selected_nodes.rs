@@ -16,7 +16,6 @@ const LISTED: usize = 5;
 /// Characters of a line that are listed.
 const LONGEST: usize = 120;
 
-/// The nodes to replace.
 pub(super) struct NodesToReplace<'w> {
     /// A query of tree-sitter.
     pub(super) selector: &'w str,
@@ -105,7 +104,6 @@ fn outermost_ranges(found: &[Range<usize>]) -> Vec<Range<usize>> {
     outer
 }
 
-/// Replaces each range of a text.
 fn replace_ranges(text: &str, ranges: &[Range<usize>], new: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut at = 0;

@@ -28,7 +28,6 @@ enum How {
     Replace,
     /// Write the file in place.
     InPlace,
-    /// Delete the file.
     Remove,
 }
 

@@ -35,7 +35,6 @@ pub struct SymbolEdit {
     pub symbol: String,
     /// Position of the new text.
     pub at: Where,
-    /// The new text.
     pub new: String,
     /// Treatment of the documentation and attributes of a replaced symbol.
     pub head: HeadPolicy,
@@ -50,7 +49,6 @@ pub struct Refused {
     pub why: String,
     /// Next step for the caller.
     pub hint: String,
-    /// Candidate symbols.
     pub candidates: Vec<String>,
 }
 

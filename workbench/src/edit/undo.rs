@@ -16,7 +16,6 @@ pub(super) struct UndoResult {
     pub(super) operation: String,
     /// Files of the undone edit.
     pub(super) paths: Vec<String>,
-    /// Status of the answer.
     pub(super) status: Status,
 }
 

@@ -41,9 +41,7 @@ pub const TARGETS: [&str; 8] = [
 #[derive(Debug, thiserror::Error)]
 #[error("the output of {label} cannot be read: {reason}")]
 pub struct FactsError {
-    /// Label of the output.
     pub label: String,
-    /// The cause.
     pub reason: String,
 }
 
@@ -170,7 +168,6 @@ impl Outputs {
     }
 }
 
-/// Returns the message of a failure.
 fn failure_message(failure: Failure) -> String {
     match failure {
         Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) | Failure::Limit(diagnostic) => diagnostic.message,

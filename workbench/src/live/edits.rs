@@ -87,7 +87,6 @@ pub fn record_failed_try<F: Files>(files: &F, path: &str, (operation, why): (&st
 pub struct Buffer {
     /// Path of the document in the session.
     pub path: String,
-    /// Text of the buffer.
     pub text: String,
     /// The text of the base of the buffer; `None` if there was no file.
     pub base: Option<String>,

@@ -12,7 +12,6 @@ use engine::values::digest::Digest;
 /// A compared document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// Path of the file.
     pub path: String,
     /// Kind of the change: whether the overlay changes, adds or removes the file.
     pub kind: OverlayChange,

@@ -43,7 +43,6 @@ pub enum How {
     Written,
     /// The file gets the changes of both sides.
     Joined,
-    /// The file is removed.
     Removed,
     /// The file already equals the document.
     Same,
@@ -63,7 +62,6 @@ pub struct Span {
 /// A region that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The file.
     pub path: String,
     /// The cause, in one sentence.
     pub why: String,

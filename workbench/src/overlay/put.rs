@@ -38,11 +38,9 @@ pub enum PutEffect {
     Changed,
     /// A file that the workspace does not have was added.
     Added,
-    /// The file is removed.
     Removed,
     /// The document was dropped: the workspace's file shows again.
     Dropped,
-    /// Nothing changed.
     Same,
 }
 
@@ -145,7 +143,6 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
     Ok(PutEffect::Dropped)
 }
 
-/// Reads a file of the workspace.
 fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
     let found = files.read(path).map_err(|error| {
         let hint = "an overlay replaces text files; check the path";
@@ -211,7 +208,6 @@ pub(super) enum MadeOf {
     Opening,
     /// The content that the overlay shows: its earlier document, or the present file.
     Shown,
-    /// The present file.
     Now,
 }
 

@@ -112,7 +112,6 @@ pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, O
     })
 }
 
-/// Writes a record.
 pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     Ok(files.write_note(
         &overlay_note_name(name),

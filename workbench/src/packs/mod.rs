@@ -20,13 +20,11 @@ use std::io;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The file in `.cortex`.
 pub const FILE: &str = ".cortex/packs.toml";
 /// The label of the table that lists all packs.
 pub const LABEL: &str = "//manifest/pack:table";
 /// Limit of bytes of the file.
 const MOST_BYTES: usize = 4 << 20;
-/// The table of packs.
 const TABLE: &str = "pack";
 /// The table of the tags that filters name.
 const TAGS: &str = "tags";
@@ -37,7 +35,6 @@ const HEAD: &str = "# Packs made at run time; cortex rewrites this file with eve
 pub struct Pack {
     /// Name of the pack, as in `//packs/NAME:pack`.
     pub name: String,
-    /// Definition of the pack.
     pub row: PackRow,
     /// Whether the pack was created at run time, so that it may be replaced and removed here.
     pub made: bool,
@@ -46,11 +43,9 @@ pub struct Pack {
 /// The result of putting a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PackOutcome {
-    /// A new pack was added.
     Added,
     /// A pack of that name was replaced.
     Replaced,
-    /// The same pack existed.
     AlreadyPresent,
 }
 

@@ -21,13 +21,11 @@ use std::sync::Arc;
 pub struct QueryNode {
     /// Number of the node in the session's graph.
     pub id: NodeId,
-    /// Label of the node.
     pub label: Arc<str>,
     /// Name of the implementation that builds the node; `source` for files and sets.
     pub kind: String,
 }
 
-/// The result of a query.
 #[derive(Debug, Default)]
 pub struct QueryResult {
     /// The nodes, by label; those of a path in the order of the path.

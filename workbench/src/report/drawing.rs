@@ -12,9 +12,7 @@ use std::sync::Arc;
 /// A node to draw.
 #[derive(Clone, Debug)]
 pub struct NearNode {
-    /// Label of the node.
     pub label: Arc<str>,
-    /// State of the node.
     pub state: DrawnState,
     /// Number of inputs of the node that are not drawn.
     pub more_inputs: usize,

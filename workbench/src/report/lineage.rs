@@ -40,7 +40,6 @@ pub type AvailableBytes = Option<Arc<[u8]>>;
 /// The versions of a target.
 #[derive(Debug)]
 pub struct Lineage {
-    /// Label of the target.
     pub label: Arc<str>,
     /// The newest versions, the newest first.
     pub versions: Vec<Version>,
@@ -53,9 +52,7 @@ pub struct Lineage {
 /// The difference of a version from the one before.
 #[derive(Debug)]
 pub struct VersionDifference {
-    /// The numbers of both.
     pub numbers: (i64, i64),
-    /// Both outputs.
     pub outputs: (AvailableBytes, AvailableBytes),
     /// The inputs whose digests differ, with their outputs; `None` when the inputs of either are unknown.
     pub inputs: Option<Vec<(InputChange, AvailableBytes, AvailableBytes)>>,
@@ -70,7 +67,6 @@ pub struct VersionDifference {
 /// A source file that was read with other content.
 #[derive(Debug)]
 pub struct SourceChange {
-    /// Path of the file.
     pub path: String,
     /// Whether the older version read the file.
     pub before: bool,

@@ -63,9 +63,7 @@ impl DrawnState {
 /// A node of the graph, as a report shows it.
 #[derive(Clone, Debug)]
 pub struct ReportTarget {
-    /// Label of the node.
     pub label: Arc<str>,
-    /// State of the node.
     pub state: DrawnState,
     /// Implementation and version of the last result; `None` for sources and targets that were never built.
     pub producer: Option<String>,
@@ -92,7 +90,6 @@ pub struct ReportTarget {
 /// A step of the path to the cause of a stale node: the node, and at the end of the path the cause.
 #[derive(Clone, Debug)]
 pub struct CauseStep {
-    /// The node.
     pub label: Arc<str>,
     /// The cause, at the end of the path.
     pub reason: Option<Reason>,
@@ -129,7 +126,6 @@ pub struct FocusGraph {
 pub struct Report {
     /// `[workspace] name`.
     pub name: String,
-    /// Source files.
     pub files: usize,
     /// Source files that changed since the last build.
     pub changed: Vec<String>,
@@ -143,7 +139,6 @@ pub struct Report {
     pub builds: Vec<BuildRecord>,
     /// The cost of models.
     pub spending: Spending,
-    /// The currency of prices.
     pub currency: Option<String>,
     /// The graph near one target; `None` when nothing was ever built.
     pub near: Option<FocusGraph>,

@@ -33,11 +33,9 @@ const TYPES_AT_ONCE: usize = 256;
 pub struct Exported {
     /// The encoded index.
     pub bytes: Vec<u8>,
-    /// Number of documents.
     pub documents: usize,
     /// Number of definitions; each part of a partial type counts.
     pub symbols: usize,
-    /// Number of occurrences.
     pub occurrences: usize,
     /// Labels of missing outputs, whose facts are missing.
     pub unread: Vec<String>,
@@ -86,7 +84,6 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
     })
 }
 
-/// Adds all declarations.
 fn define<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents) -> Result<(), O::Error> {
     let all: Vec<(&String, &NamedType)> = names.iter().collect();
     for some in all.chunks(TYPES_AT_ONCE) {
@@ -107,7 +104,6 @@ fn define<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents)
     Ok(())
 }
 
-/// Adds all uses.
 fn add_uses<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
     for (label, _, bytes) in outputs_of_types(outputs, "usages", unread)? {
         let damaged = || SymbolError::damaged().at_label(&label);

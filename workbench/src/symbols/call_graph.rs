@@ -55,7 +55,6 @@ pub struct Edge {
     pub why: Option<String>,
 }
 
-/// The edges of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalkEdges {
     /// The edges: nearest first, certain ones before others, then in the order of places.

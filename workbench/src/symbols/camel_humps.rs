@@ -19,7 +19,6 @@ pub struct Humps {
 }
 
 impl Humps {
-    /// Reads a pattern.
     pub fn new(pattern: &str) -> Self {
         Self {
             loose: !pattern.chars().any(char::is_uppercase),

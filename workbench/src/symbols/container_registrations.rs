@@ -40,7 +40,6 @@ const MADE_BY: [&str; 8] = [
 /// Methods inside a factory that create a type, or return a registered one.
 const FACTORIES: [&str; 4] = ["CreateInstance", "GetRequiredService", "GetService", "Resolve"];
 
-/// A registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Registration {
     /// Simple names of the requested types.

@@ -16,7 +16,6 @@ pub const ENDINGS: [&str; 24] = [
     "sln", "slnx", "toml", "txt", "xml", "yml",
 ];
 
-/// A requested file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRequest {
     /// Path of the file, as the request gave it.

@@ -27,7 +27,6 @@ pub struct Query<'q> {
     pub pattern: &'q str,
     /// Whether the pattern is literal text.
     pub fixed: bool,
-    /// Whether case is ignored.
     pub ignore_case: bool,
     /// Whether only whole words match.
     pub word: bool,

@@ -31,7 +31,6 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Returns the word for the relation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Implements => "implements",
@@ -399,7 +398,6 @@ void J.Go(int x) { }
 public void Go(string x) { } }
 class B : A { public override void Go(int x) { } }
 class C : B {
-/// <summary>Go.</summary>
 [System.Obsolete]
 public sealed override void Go(int x) { } }
 class D : A { public new void Go(int x) { } }

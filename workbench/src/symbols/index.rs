@@ -44,7 +44,6 @@ pub struct Symbols {
 pub struct Declared<'s> {
     /// Key of the type that declares it.
     pub owner: &'s str,
-    /// Name.
     pub name: &'s str,
     /// The index line of the member.
     pub line: MemberLine<'s>,
@@ -53,7 +52,6 @@ pub struct Declared<'s> {
 /// Facts about a type for ordering and filtering.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeBrief<'s> {
-    /// Accessibility in effect.
     pub access: Access,
     /// `class`, `record struct` …
     pub kind: &'s str,
@@ -208,7 +206,6 @@ impl Symbols {
         self.table().keys()
     }
 
-    /// Returns the position of a key.
     pub fn find(&self, key: &str) -> Option<usize> {
         let table = self.table();
         let (mut low, mut high) = (0, table.len());

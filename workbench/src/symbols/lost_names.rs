@@ -27,7 +27,6 @@ const MOST_PLACES: usize = 5;
 
 /// A file with its text before and after an edit.
 pub struct EditedFile {
-    /// Path of the file.
     pub path: String,
     /// Text before the edit.
     pub before: String,

@@ -66,7 +66,6 @@ impl Candidate {
         }
     }
 
-    /// Returns the key of the type.
     pub fn key(&self) -> &str {
         engine::values::label::halves(&self.path).map_or(&self.path, |(key, _)| key)
     }

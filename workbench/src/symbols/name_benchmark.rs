@@ -35,15 +35,11 @@ const MEMBERS: usize = 10;
 /// Times of one kind of query, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Times {
-    /// Number of queries.
     pub asked: usize,
-    /// Median.
     pub p50: f64,
     /// 95th percentile.
     pub p95: f64,
-    /// Maximum.
     pub max: f64,
-    /// The slowest query.
     pub slowest: String,
 }
 

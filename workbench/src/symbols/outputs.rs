@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// The output of one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Label of the target.
     pub label: String,
     /// Bytes of the output; `None` if the build of the target failed, which was already reported.
     pub bytes: Option<Arc<[u8]>>,
@@ -68,14 +67,12 @@ pub enum Trouble {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .diagnostic.message)]
 pub struct SymbolError {
-    /// Kind of the error.
     pub trouble: Trouble,
     /// The message for the user.
     pub diagnostic: Box<Diagnostic>,
 }
 
 impl SymbolError {
-    /// Returns an error of a kind.
     pub fn new(trouble: Trouble, diagnostic: Diagnostic) -> Self {
         Self {
             trouble,

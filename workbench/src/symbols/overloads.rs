@@ -33,7 +33,6 @@ pub struct Overload {
     pub accessibility: String,
     /// The files that declare the member, several if it is partial; none if overloads are not distinguished.
     pub files: Vec<String>,
-    /// Parameters of the member.
     pub parameters: Vec<ParameterRow>,
     /// Bound types of the parameters, as shapes; empty if no single line of the declarations fits the member.
     pub bound: Vec<String>,

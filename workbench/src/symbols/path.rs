@@ -31,7 +31,6 @@ pub struct Segment {
 /// A parsed path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolPath {
-    /// The path as written.
     pub text: String,
     /// Whether the path begins at the root namespace: the names before `#` are then whole, not an ending.
     pub rooted: bool,
@@ -41,7 +40,6 @@ pub struct SymbolPath {
     pub scope: Option<String>,
     /// The text after `#`, without parameters.
     pub member: Option<String>,
-    /// Parameter types.
     pub parameters: Option<Vec<String>>,
     /// The names before `#` with their scope, as written, if there are no type arguments in them.
     pub plain: Option<String>,

@@ -302,7 +302,6 @@ impl<'s> Finds<'s> {
     }
 }
 
-/// A parsed query.
 pub(super) struct ParsedQuery {
     /// Text to compare with names, folded.
     name: String,
@@ -391,7 +390,6 @@ impl ParsedQuery {
         (holds && folded.contains(&self.name)).then_some(Matched::Substring)
     }
 
-    /// Whether the match skips humps of the name.
     fn skips_humps(&self, matched: Matched, name: &str) -> bool {
         matched == Matched::Humps && !self.humps.matches_without_gaps(name)
     }

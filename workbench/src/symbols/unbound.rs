@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Unbound {
     /// Key of the type that contains the name.
     pub of: String,
-    /// Name as written.
     pub name: String,
     /// Keys of the types that it may refer to.
     pub meanings: Vec<String>,

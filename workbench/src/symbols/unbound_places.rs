@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The subject of a search by name.
 pub(super) struct SearchedName<'s> {
-    /// Name of the subject.
     pub(super) word: &'s str,
     /// Parameters of the wanted overload; `None` for all overloads, and for a subject that is not a method.
     pub(super) method: Option<&'s [ParameterRow]>,

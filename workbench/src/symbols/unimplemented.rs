@@ -29,7 +29,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct RequiredMember {
     /// Path of the member: `N.IShop#Price(int)`.
     pub path: String,
-    /// Kind of the member.
     pub kind: MemberKind,
     /// The base that requires the member, as the type writes it.
     pub base: String,
@@ -41,7 +40,6 @@ pub struct RequiredMember {
     pub names: Vec<NameUse>,
     /// Using directives that apply to the declaration.
     pub usings: Vec<Using>,
-    /// Namespace of the base.
     pub namespace: String,
 }
 

@@ -30,7 +30,6 @@ pub enum WordSource {
 struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl WordSource {
-    /// Returns the pattern of the targets.
     pub fn pattern(self) -> String {
         match self {
             Self::Variants => format!("//files/...:{}", self.target()),
@@ -38,7 +37,6 @@ impl WordSource {
         }
     }
 
-    /// Returns the name of the target.
     pub fn target(self) -> &'static str {
         match self {
             Self::Mentions => "mentions",
@@ -114,7 +112,6 @@ pub struct WordIndex {
     source: WordSource,
     /// Sorted by label.
     rows: Vec<WordRow>,
-    /// Numbers of words.
     numbers: Arc<FxHashMap<Box<str>, u32>>,
     /// Start of each word's holders in `holders`, and the end of the last one's.
     starts: Vec<u32>,
@@ -216,7 +213,6 @@ impl WordIndex {
         self.rows.get(at)
     }
 
-    /// Returns the rows that have a word.
     fn rows_with_word(&self, word: &str) -> &[u32] {
         let Some(number) = self.numbers.get(word) else { return &[] };
         let number = *number as usize;

@@ -44,7 +44,6 @@ pub struct Window {
     pub pinned: Vec<Pin>,
     /// Viewed types, the last one first.
     pub recent: Vec<Recent>,
-    /// The active pack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
     /// Limit of characters of the text.

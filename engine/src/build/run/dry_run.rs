@@ -24,7 +24,6 @@ pub enum Certainty {
 
 /// A node's plan, for use outside the run.
 pub struct Planned {
-    /// Its edges.
     pub edges: Arc<Edges>,
     /// Whether the edges are the present ones.
     pub known: Certainty,
@@ -34,7 +33,6 @@ pub struct Planned {
 /// An input in its present state.
 #[derive(Clone, Debug)]
 pub struct InputNow {
-    /// Role in the rule.
     pub role: Arc<str>,
     /// Label of the node; for rows, of the table.
     pub label: Arc<str>,

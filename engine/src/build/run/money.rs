@@ -25,11 +25,9 @@ const TRIES: u32 = 3;
 /// The question of one target, with its price.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Priced {
-    /// The target.
     pub label: Arc<str>,
     /// Whether all its inputs are known; otherwise it may ask or not, depending on them.
     pub certain: bool,
-    /// The question.
     pub plan: Plan,
 }
 

@@ -23,17 +23,12 @@ use std::sync::Arc;
 /// A requested node with its outcome.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// The node.
     pub id: NodeId,
-    /// Its label.
     pub label: Arc<str>,
-    /// Its output, if it has one.
     pub output: Option<Digest>,
-    /// Origin of its output.
     pub how: Option<OutputOrigin>,
 }
 
-/// Resolution of one pattern.
 #[derive(Default)]
 pub(super) struct PatternResolution {
     pub(super) nodes: Vec<NodeId>,

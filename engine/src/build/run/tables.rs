@@ -80,7 +80,6 @@ impl Tables {
 }
 
 impl Run<'_> {
-    /// Returns the tables of the workspace.
     pub(super) fn tables(&mut self) -> Arc<Tables> {
         self.known_sets.tables(self.context.rules)
     }

@@ -75,7 +75,6 @@ const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
 pub struct ManifestSource<'a> {
     /// Name of the file, relative to the workspace.
     pub name: String,
-    /// Its contents.
     pub text: &'a str,
 }
 
@@ -84,7 +83,6 @@ pub struct ManifestSource<'a> {
 pub struct Loaded {
     /// The manifest with its rulesets.
     pub manifest: Manifest,
-    /// Probable mistakes.
     pub warnings: Vec<Diagnostic>,
 }
 

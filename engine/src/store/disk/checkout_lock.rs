@@ -152,7 +152,6 @@ impl DiskStore {
     }
 }
 
-/// A locked checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockedCheckout {
     /// Number of the checkout, or of a place next to it.

@@ -151,7 +151,6 @@ impl DiskStore {
         ))
     }
 
-    /// The store's folder.
     pub fn folder(&self) -> &Path {
         self.handle.medium().path()
     }

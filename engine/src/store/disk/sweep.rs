@@ -47,14 +47,12 @@ pub struct Policy {
 /// Counts of results, blobs and versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Results.
     pub actions: u64,
     /// The number of those that were paid for.
     pub paid: u64,
     /// Their cost in millionths of the currency, as far as known.
     #[serde(rename = "paid_micros")]
     pub micros: u64,
-    /// Blobs.
     pub blobs: u64,
     /// Stored bytes of results and blobs.
     pub bytes: u64,
@@ -132,7 +130,6 @@ fn short_id(digest: &Digest) -> u128 {
 }
 
 impl Marks {
-    /// Marks a result with its output.
     pub fn mark_result(&mut self, key: &ActionKey, output: &Digest) {
         self.actions.insert(short_id(&key.0));
         self.blobs.insert(short_id(output));

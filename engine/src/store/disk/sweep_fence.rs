@@ -112,7 +112,6 @@ pub(super) struct Fence<'t> {
 }
 
 impl<'t> Fence<'t> {
-    /// Opens the fence in a transaction.
     pub(super) fn open_fence(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
             touched: txn.open_table(TOUCHED.definition())?,

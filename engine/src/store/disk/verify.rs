@@ -17,16 +17,13 @@ use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::{Bound, RangeInclusive};
 
-/// One damaged item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedItem {
     /// Labels of the nodes that it belongs to, as far as known.
     pub labels: Vec<String>,
-    /// Description, one sentence.
     pub what: String,
     /// Whether a paid result is lost.
     pub paid: bool,
-    /// The repair.
     repair: Repair,
 }
 
@@ -43,12 +40,9 @@ pub(super) enum Repair {
     None,
 }
 
-/// Location of a damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DamageLocation<'h> {
-    /// A result.
     Result(ActionKey),
-    /// An output.
     Output(Digest),
     /// A version of the node whose label has this hash.
     Version([u8; 16]),
@@ -61,21 +55,16 @@ pub enum DamageLocation<'h> {
 /// Result of a verification.
 #[derive(Debug, Default)]
 pub struct Verified {
-    /// Rows opened.
     pub rows: u64,
-    /// Blobs hashed.
     pub blobs: u64,
     /// Their total length, in bytes.
     pub blob_bytes: u64,
-    /// Results.
     pub actions: u64,
     /// Results whose output is not stored: their producer keeps none, or gc removed it. It is rebuilt on demand.
     pub without_output: u64,
-    /// Versions.
     pub versions: u64,
     /// Versions whose result gc removed.
     pub collected: u64,
-    /// Everything that is damaged.
     pub damage: Vec<DamagedItem>,
 }
 
@@ -492,7 +481,6 @@ impl DamagedItem {
         damaged_item(what, Repair::None)
     }
 
-    /// Returns the location of the damage.
     pub fn location(&self) -> DamageLocation<'_> {
         let version = |key: &[u8]| {
             key.get(8..24)

@@ -15,7 +15,6 @@ pub(super) struct Cursor<'t> {
     pub(super) tokens: Vec<Token>,
     angles: Vec<bool>,
     mates: Vec<u32>,
-    /// The present token.
     pub(super) at: usize,
     /// Index of the token at which reading ends.
     pub(super) end: usize,

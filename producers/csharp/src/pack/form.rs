@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackFacts {
-    /// Name of the pack.
     pub name: String,
     /// Approximate tokens of its text.
     pub token_estimate: u64,

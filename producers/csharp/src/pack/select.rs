@@ -49,7 +49,6 @@ const ACCESS: [&str; 7] = [
 /// A row of `[pack.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackRow {
-    /// The filter as written.
     pub filter: String,
     /// Token budget of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +68,6 @@ pub struct PackRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// The filter matches it.
     Matched,
     /// Declarations of these matched types name it.
     DependencyOf(Vec<String>),

@@ -10,7 +10,6 @@ use std::ops::Range;
 pub(crate) struct Extension {
     /// Its tokens, including header and braces.
     pub(crate) range: Range<usize>,
-    /// Its `{`.
     pub(crate) open: usize,
     /// Tokens of its receiver's type.
     pub(crate) kind: Range<usize>,

@@ -18,7 +18,6 @@ pub fn read_arguments<'de, M: Deserialize<'de>>(arguments: Value) -> Result<M, F
     serde_path_to_error::deserialize(arguments).map_err(|error| invalid_arguments(&error))
 }
 
-/// Returns the failure for invalid arguments.
 fn invalid_arguments(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
     // The path of an error outside of any field is ".".
     let name = error.path().iter().next().map(|_| error.path().to_string());

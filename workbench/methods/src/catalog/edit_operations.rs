@@ -24,19 +24,14 @@ pub enum OperationKind {
 
 /// An operation, as a command.
 pub struct EditOperation {
-    /// Its name.
     pub name: &'static str,
-    /// Its effect.
     pub kind: OperationKind,
-    /// Its help.
     pub about: &'static str,
     /// The usage of the command behind its name, for the message about a wrong argument.
     pub form: &'static str,
     /// An example for programs.
     pub json: &'static str,
-    /// Its required arguments.
     pub needs: &'static [&'static str],
-    /// Its optional arguments.
     pub takes: &'static [&'static str],
     /// An example, without `cortex edit`.
     pub example: &'static str,
@@ -408,7 +403,6 @@ impl EditOperation {
 }
 
 impl Op {
-    /// Returns the description of the operation.
     pub(super) fn operation(self) -> &'static EditOperation {
         &OPERATIONS[self as usize]
     }

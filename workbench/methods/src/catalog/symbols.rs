@@ -20,7 +20,6 @@ use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
 use workbench::unread_files::{self, UnreadUses};
 use workbench::workspace::WorkbenchError;
 
-/// Resolves a symbol.
 pub fn resolution(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str, most: usize) -> Result<Resolution, Failed> {
     if symbol.starts_with("//") {
         return Err(label_for_name(symbol));

@@ -22,7 +22,6 @@ const LONGEST_NAME: usize = 64;
 
 /// Result of a build for agents.
 pub struct Round {
-    /// The build.
     pub report: Report,
     /// Questions without an answer, those with the most dependents first.
     pub waiting: Vec<Waiting>,

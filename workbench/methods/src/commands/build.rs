@@ -190,7 +190,6 @@ struct FinishedRun<'a> {
 }
 
 impl FinishedRun<'_> {
-    /// Reports to the person.
     fn report(&self, context: &RequestContext, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
         if context.prints_json() || !self.report.refused.is_empty() {
             return Ok(());

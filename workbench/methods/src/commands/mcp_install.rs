@@ -19,7 +19,6 @@ use workbench::mcp_clients::{Client, GUIDE, with_guidance};
 /// The planned change.
 pub struct InstallPlan {
     disk: Disk,
-    /// The client's configuration.
     pub config_path: &'static str,
     /// Changes of files; none if the server is in the configuration already.
     pub changes: Vec<FileRewrite>,
@@ -69,7 +68,6 @@ impl InstallPlan {
 /// Change of one file.
 #[derive(Serialize)]
 pub struct FileRewrite {
-    /// Its path.
     pub path: &'static str,
     /// The change, as a diff.
     pub diff: String,

@@ -21,11 +21,9 @@ use serde_json::Value;
 
 /// Answer of a command. The program prints its text or its document, and ends with its outcome.
 pub struct CommandAnswer {
-    /// Text for people.
     pub text: Vec<u8>,
     /// Document for programs, as text.
     pub document: Vec<u8>,
-    /// Outcome of the command.
     pub outcome: Outcome,
 }
 

@@ -43,7 +43,6 @@ enum Voice {
     Caller {
         /// Diagnostics reported so far.
         collected: RefCell<Vec<Diagnostic>>,
-        /// Cancels the build.
         cancel: Cancel,
         /// Receives the events of the build.
         observer: Arc<dyn Observer + Send + Sync>,
@@ -206,7 +205,6 @@ impl RequestContext {
         }
     }
 
-    /// Returns the style of messages.
     pub fn style(&self) -> Style {
         match &self.voice {
             Voice::Person(person) => person.style(),
@@ -214,7 +212,6 @@ impl RequestContext {
         }
     }
 
-    /// Returns the style of the answer.
     pub fn answer_style(&self) -> Style {
         match &self.voice {
             Voice::Person(person) => person.answer_style(),
@@ -366,7 +363,6 @@ impl RequestContext {
         find_root(&self.settings.directory.canonicalize().ok()?)
     }
 
-    /// Returns the folder of the store, if any.
     pub fn store_folder(&self) -> Option<PathBuf> {
         self.store().ok()?.store_folder(&self.root_around()?)
     }

@@ -22,7 +22,6 @@ pub type Ticket = (&'static str, Instant);
 #[derive(Debug)]
 pub struct AcquiredTurn<'a> {
     turn: &'a Turn,
-    /// Identifies the holder.
     pub ticket: Ticket,
 }
 

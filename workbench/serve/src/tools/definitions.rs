@@ -17,9 +17,7 @@ pub type JsonObject = Map<String, Value>;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Its name.
     pub name: String,
-    /// Its purpose.
     pub description: String,
     /// The schema of its arguments.
     pub input_schema: JsonObject,
@@ -46,7 +44,6 @@ pub struct ToolAnnotations {
     pub idempotent_hint: Option<bool>,
 }
 
-/// Returns the tool name of a method.
 pub fn tool_name(entry: &MethodEntry) -> String {
     entry.name.replace(' ', "_")
 }
@@ -54,7 +51,6 @@ pub fn tool_name(entry: &MethodEntry) -> String {
 /// Methods behind a tool.
 #[derive(Clone, Copy)]
 pub enum ToolMethods {
-    /// A single method.
     Method(&'static MethodEntry),
     /// Several methods, selected by `op`.
     Group(&'static str),
@@ -132,7 +128,6 @@ fn all_tools() -> Vec<ToolMethods> {
     METHODS.iter().filter_map(stands).collect()
 }
 
-/// Returns the tool of a name.
 pub fn find_tool(wanted: &str) -> Option<ToolMethods> {
     all_tools().into_iter().find(|stands| stands.name_of_tool() == wanted)
 }

@@ -50,7 +50,6 @@ pub fn failure_text(entry: &MethodEntry, failed: &Failed, diagnostics: &[Diagnos
     text
 }
 
-/// Formats diagnostics as text.
 pub fn diagnostics_text<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String {
     let count = diagnostics.clone().count();
     let mut texts: Vec<String> = diagnostics.take(REMARKS).map(with_candidates).collect();

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 /// Folders of compiler output; they stay.
 const MADE: [&str; 2] = ["bin", "obj"];
 
-/// Returns the folder of the copy.
 pub(super) fn copy_folder(root: &Path) -> PathBuf {
     root.join(FOLDER).join("tree")
 }

@@ -35,11 +35,8 @@ const PROJECTS: &str = "{projects}";
 /// An edited file with its bytes before and after; `None` if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedBytes {
-    /// Path of the file.
     pub path: String,
-    /// Bytes before the edit.
     pub before: Option<Vec<u8>>,
-    /// Bytes after the edit.
     pub after: Option<Vec<u8>>,
 }
 

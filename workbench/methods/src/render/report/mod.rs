@@ -27,7 +27,6 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Returns the page.
 pub fn report_page(report: &Report) -> String {
     let mut html = Html::default();
     html.doctype();
