@@ -66,25 +66,16 @@ pub struct FileInfo {
 
 impl FileInfo {
     /// Returns the metadata of an open file or folder.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn from_handle(opened: impl AsFd) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::fstat(opened)?))
     }
 
     /// Returns the metadata at a path; of a link itself.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn of_path(path: &Path) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::lstat(path)?))
     }
 
     /// Returns the metadata at a path, following links.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn of_target(path: &Path) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::stat(path)?))
     }

@@ -89,10 +89,7 @@ pub fn definitions() -> Vec<Prompt> {
         .collect()
 }
 
-/// Builds the message that starts a task.
-///
-/// # Errors
-/// When no such prompt exists, or a required argument is missing.
+/// Builds the message that starts a task. Fails when no such prompt exists, or a required argument is missing.
 pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> {
     let names = || offered_tasks().map(|task| task.name).collect::<Vec<_>>().join(", ");
     let task = offered_tasks()

@@ -53,10 +53,7 @@ pub enum Message {
 /// Reason why bytes are not a message: the id to answer to, the code, a sentence.
 pub type Malformed = (Value, i32, String);
 
-/// Parses a message.
-///
-/// # Errors
-/// When the bytes are not a message.
+/// Parses a message. Fails when the bytes are not a message.
 pub fn parse_message(bytes: &[u8]) -> Result<Message, Malformed> {
     #[derive(Deserialize)]
     struct Raw {

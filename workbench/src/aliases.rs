@@ -131,10 +131,8 @@ fn behind(root: &Path, session: &Session, before: &Aliases) -> Option<Digest> {
     (kept && before.types != now.to_string()).then_some(now)
 }
 
-/// Updates the file from this checkout's History of types. Returns whether it was written.
-///
-/// # Errors
-/// When the store cannot be read or the file not written.
+/// Updates the file from this checkout's History of types. Returns whether it was written. Fails when the store cannot be read or the file
+/// not written.
 pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     let before = read_aliases(root);
     if behind(root, session, &before).is_none() {
@@ -152,9 +150,6 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
 }
 
 /// Returns the targets that [`update`] needs to decide whether added types are removed ones: none if no type was removed since the file's state.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, StoreError> {
     let before = read_aliases(root);
     if behind(root, session, &before).is_none() {
@@ -363,9 +358,6 @@ pub struct Past {
 }
 
 /// Returns the History of a type's target under the type's former names.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, StoreError> {
     let Some((key, rest)) = parts(of) else { return Ok(Vec::new()) };
     let known = read_aliases(root);
@@ -399,9 +391,6 @@ pub fn former(root: &Path, session: &Session, of: &str) -> Result<Vec<Former>, S
 }
 
 /// Returns the present name of a renamed type.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn present_name(root: &Path, session: &Session, name: &str) -> Result<Option<String>, StoreError> {
     let known = read_aliases(root);
     let [id] = known.ids_of_name(name)[..] else { return Ok(None) };

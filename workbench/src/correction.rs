@@ -94,10 +94,8 @@ pub fn corrected_sections(notes: &Notes) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty())
 }
 
-/// Returns the summary that replaces `old` when a person writes `new`: the old head and order of sections, with the new texts.
-///
-/// # Errors
-/// When `new` cannot replace it.
+/// Returns the summary that replaces `old` when a person writes `new`: the old head and order of sections, with the new texts. Fails when
+/// `new` cannot replace it.
 pub fn compose_correction(old: &str, new: &str) -> Result<Sections, Refused> {
     if new.len() > LONGEST {
         return Err(Refused::Long);

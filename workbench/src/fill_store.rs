@@ -69,9 +69,6 @@ fn filling_result(number: u64, size: usize) -> NewResult {
 }
 
 /// Fills an empty store in a folder, and measures. Every second result is old, so that a collection evicts half of them.
-///
-/// # Errors
-/// When the store cannot be written.
 pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, StoreError> {
     let (disk, _) = DiskStore::open(folder, DiskOptions::default())?;
     let start = Instant::now();

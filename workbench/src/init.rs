@@ -42,10 +42,8 @@ pub enum InitError {
     },
 }
 
-/// Surveys `folder` and writes its `cortex.toml`.
-///
-/// # Errors
-/// When there is a manifest already, or one of a workspace around it (unless `force`), or the folder cannot be read or written.
+/// Surveys `folder` and writes its `cortex.toml`. Fails when there is a manifest already, or one of a workspace around it (unless `force`),
+/// or the folder cannot be read or written.
 pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
     let path = folder.join(MANIFEST);
     let io = |what: &'static str| {
@@ -79,9 +77,6 @@ pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
 }
 
 /// Replaces a manifest atomically and keeps its permissions.
-///
-/// # Errors
-/// When its folder cannot be written.
 pub fn write_manifest(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

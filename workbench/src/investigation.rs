@@ -49,9 +49,6 @@ const BYTES: u64 = 4;
 
 /// Chooses the types that fit best into `budget` tokens: by the words shared with the question, then by the number of references. Uses existing
 /// summaries and requests none. Excludes types with files that are never sent (the globs of `never_send`, and files known by name to contain keys).
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn gather(
     session: &Session,
     question: &str,
@@ -239,9 +236,6 @@ impl Operation {
     }
 
     /// Writes the operation's file atomically.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write_operation(&self, root: &Path) -> Result<PathBuf, std::io::Error> {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');

@@ -64,10 +64,8 @@ impl Client {
         }
     }
 
-    /// Returns the text of the client's file with the server; the present text if it has the server already.
-    ///
-    /// # Errors
-    /// When the file cannot be parsed, or another server has the name.
+    /// Returns the text of the client's file with the server; the present text if it has the server already. Fails when the file cannot be
+    /// parsed, or another server has the name.
     pub fn configured(self, text: Option<&str>) -> Result<String, Unconfigured> {
         match self {
             Self::Codex => self.in_toml(text.unwrap_or_default()),

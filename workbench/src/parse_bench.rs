@@ -24,9 +24,6 @@ pub struct Parsed {
 }
 
 /// Parses every C# file below `folder`, without any other work.
-///
-/// # Errors
-/// When the folder cannot be read.
 pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
     let root = folder
         .canonicalize()

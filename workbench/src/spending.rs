@@ -59,9 +59,6 @@ impl Sum {
 }
 
 /// Sums the entries since `since` (seconds since 1970).
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn spending(session: &Session, since: u64) -> Result<Spending, StoreError> {
     let rows = session.engine.store.rows(session.engine.view, Part::Ledger)?;
     let entries = rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since);

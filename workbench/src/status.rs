@@ -78,9 +78,6 @@ pub fn semantic_state(state: NodeState) -> &'static str {
 
 /// Returns the state of a target: that of the engine, or `generating` while a build of this checkout asks a model for it. Every answer about one
 /// target takes its state from here.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<NodeStatus, EngineError> {
     if generating::labels(root).contains(label) {
         return Ok(NodeState::Generating.into());
@@ -119,10 +116,7 @@ pub struct Status {
     pub edits: EditCounts,
 }
 
-/// Computes the status.
-///
-/// # Errors
-/// When the manifest is wrong, or the store or the sources cannot be read.
+/// Computes the status. Fails when the manifest is wrong, or the store or the sources cannot be read.
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
     let nodes = session.ruled_nodes();
     let ids = &nodes.ids;

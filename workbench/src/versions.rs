@@ -49,9 +49,6 @@ impl Version {
 }
 
 /// Returns all versions of a target, oldest first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreError> {
     let store = &session.engine.store;
     let present = session
@@ -116,9 +113,6 @@ fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> 
 
 /// Returns all versions of a target, oldest first, beginning with those under former names of its type. Their inputs get the present names, so that
 /// they can be compared.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn lineage(root: &Path, session: &Session, label: &str) -> Result<Vec<Version>, StoreError> {
     let present = versions(session, label)?;
     let mut all = Vec::new();
@@ -195,9 +189,6 @@ pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange>
 }
 
 /// Returns the blob of a version, if the store still has it.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn blob_of_version(session: &Session, digest: Option<&Digest>) -> Result<Option<Arc<[u8]>>, EngineError> {
     Ok(digest.map(|digest| session.engine.store.output(digest)).transpose()?.flatten())
 }

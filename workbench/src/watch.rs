@@ -198,9 +198,6 @@ pub fn settling_patterns(session: &Session) -> Option<PatternSet> {
 }
 
 /// Counts the stale summaries of types, as `status` does, after all free targets of the edited types were built.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
     let mut summaries = Vec::new();
     session.graph.each_label(|id, label| {
@@ -234,9 +231,6 @@ pub struct Members {
 
 impl Members {
     /// Reads those of the types that the graph builds from these files.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn from_session(session: &Session, paths: &[ChangedFile]) -> Result<Self, EngineError> {
         let mut tables = BTreeMap::new();
         if paths.len() > MOST_FILES {
@@ -321,9 +315,6 @@ impl Members {
     }
 
     /// Returns the members that were added, removed or changed since the tables were built: `Type#Member`.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn touched(&self, session: &Session) -> Result<Vec<String>, EngineError> {
         let mut touched = Vec::new();
         for (label, before) in &self.tables {
@@ -376,9 +367,6 @@ pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
 }
 
 /// Returns the patterns of the requests that were last found current, newest first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn recently_current_requests(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
     let rows = store.rows(view, Part::Requests)?;
     let mut known: Vec<CurrentRequest> = rows.iter().filter_map(|(_, row)| decode::<CurrentRequest>(row)).collect();

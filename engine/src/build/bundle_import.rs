@@ -68,10 +68,7 @@ pub struct ImportedBundle {
 
 impl Sharing {
     /// Stores the results of other machines for this tree, named `tree`, or a similar one. Reads the graph of that tree, if it `fits`, for a
-    /// checkout that has none.
-    ///
-    /// # Errors
-    /// When the store breaks; the cache cannot.
+    /// checkout that has none. Fails when the store breaks; the cache cannot.
     pub fn import_bundle(
         &self,
         tree: &Digest,

@@ -40,9 +40,6 @@ pub(super) struct Before {
 
 impl Before {
     /// Reads the state of a session.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn from_session(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };

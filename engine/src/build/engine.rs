@@ -118,10 +118,8 @@ impl Engine {
         }
     }
 
-    /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state.
-    ///
-    /// # Errors
-    /// The errors of `definition`, and an error if the store or the workspace cannot be read.
+    /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state. Errors: the errors of `definition`,
+    /// and an error if the store or the workspace cannot be read.
     pub fn read_sources<E: From<EngineError>>(
         &self,
         manifest: &Digest,
@@ -177,9 +175,6 @@ impl Engine {
     }
 
     /// Returns a remembered request, if it is current, its files are in place, and no unconfirmed answer is due.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written.
     pub fn find_current_request(&self, look: &mut RefreshedView, request: &Digest) -> Result<Option<CurrentRequest>, EngineError> {
         if !look.unchanged
             || !Unfinished::from_store(&*self.store, self.view)?.is_none()

@@ -79,9 +79,6 @@ pub struct Explanation {
 
 impl Session {
     /// Explains the one node that `patterns` match, or returns why they do not match exactly one.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn explain(&mut self, patterns: &PatternSet) -> Result<Result<Explanation, Vec<Diagnostic>>, EngineError> {
         let before = Before::from_session(self)?;
         let survey = self.survey(patterns.patterns(), Reach::Named)?;

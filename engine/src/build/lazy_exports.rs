@@ -28,9 +28,6 @@ impl LazyExports {
     }
 
     /// Fails if the rows could not be read.
-    ///
-    /// # Errors
-    /// The error of the store.
     pub fn check(&self) -> Result<(), StoreError> {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
         trouble.map_or(Ok(()), Err)

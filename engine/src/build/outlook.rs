@@ -62,9 +62,6 @@ pub(super) struct ForecastGraph {
 
 impl ForecastGraph {
     /// Derives the graph from a dry run that has settled its request.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn from_run(run: &mut Run<'_>, marked: &FxHashSet<NodeId>) -> Result<Self, EngineError> {
         // Nodes found only below ones with undecided inputs may never be requested.
         let certain: FxHashSet<NodeId> = run

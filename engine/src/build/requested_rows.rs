@@ -54,10 +54,7 @@ impl RowRequester<'_> {
         &self.manifest.rules[self.rule as usize]
     }
 
-    /// Adds the rows to the other planned inputs, in the order of the rule.
-    ///
-    /// # Errors
-    /// When a table cannot be read, or the producer fails.
+    /// Adds the rows to the other planned inputs, in the order of the rule. Fails when a table cannot be read, or the producer fails.
     pub fn plan(&self, blobs: &dyn Blobs, planned: &mut Vec<PlannedInput>) -> Result<Vec<RequestedRows>, RowsError> {
         let mut answers = Vec::new();
         for (spec, input) in (0u16..).zip(&self.spec().inputs) {
@@ -72,10 +69,7 @@ impl RowRequester<'_> {
         Ok(answers)
     }
 
-    /// Returns the rows that the producer requests from the table of an input.
-    ///
-    /// # Errors
-    /// When a table cannot be read, or the producer fails.
+    /// Returns the rows that the producer requests from the table of an input. Fails when a table cannot be read, or the producer fails.
     pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {

@@ -62,9 +62,6 @@ pub struct Session {
 
 impl Session {
     /// Loads the graph and spreads the changes found.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn open(engine: Engine, definition: &Definition, mut look: RefreshedView) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
         // An unreadable graph is planned again: results are still found under their keys.

@@ -240,10 +240,8 @@ fn run(producer: &dyn Producer, inputs: &Inputs<'_>) -> Option<Output> {
     catch_unwind(AssertUnwindSafe(|| producer.produce(inputs))).ok()?.ok()
 }
 
-/// Decodes the answer about targets of these keys, in their order.
-///
-/// # Errors
-/// An error in the answer, one sentence: then none of it is trusted.
+/// Decodes the answer about targets of these keys, in their order. Errors: an error in the answer, one sentence: then none of it is
+/// trusted.
 pub fn decode_answer(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOutput>>, &'static str> {
     let returned: WrittenAnswer = decode_to_end(bytes).ok_or("what a worker wrote cannot be read")?;
     if returned.schema != SCHEMA {

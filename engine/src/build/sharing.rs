@@ -217,9 +217,6 @@ fn targets_below(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
 
 /// Draws labels of about `percent` percent of the nodes below `roots`, ordered by `lot`; results of other machines before own ones. Leaves out
 /// results that cannot be reproduced, such as corrections.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, lot: &Digest) -> Result<Vec<String>, StoreError> {
     let mut drawn: Vec<(bool, Digest, Arc<str>)> = Vec::new();
     for id in targets_below(graph, roots) {
@@ -257,9 +254,6 @@ pub fn all_keys(graph: &Graph) -> Vec<ActionKey> {
 
 /// Collects everything that `roots` depend on, to store together. Skips results whose key has a prefix in `kept`, and, if this machine `insists` on
 /// signatures, results that another machine built and did not sign.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn collect_results(
     graph: &Graph,
     roots: &[NodeId],

@@ -103,10 +103,7 @@ impl RuleIndex {
         Label::parse(&text).ok()
     }
 
-    /// Returns the set on which a node's existence depends, and the node's item in it.
-    ///
-    /// # Errors
-    /// When a template's text is not a label.
+    /// Returns the set on which a node's existence depends, and the node's item in it. Fails when a template's text is not a label.
     pub fn membership(&self, rule: u32, vars: &Vars) -> Result<Option<SetMembership<'_>>, ExpandError> {
         let rule = self.rule(rule);
         let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();

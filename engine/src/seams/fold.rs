@@ -10,10 +10,7 @@ use std::collections::BTreeMap;
 pub trait Fold: Send + Sync {
     fn role(&self) -> &'static str;
 
-    /// Returns the contribution of one input, by row key.
-    ///
-    /// # Errors
-    /// When the input is not of the form that the producer reads.
+    /// Returns the contribution of one input, by row key. Fails when the input is not of the form that the producer reads.
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
 
     /// Returns the row of a key without the contribution `part` of `item`; `None` if no contribution is left.

@@ -118,10 +118,8 @@ pub trait Parts: Sync {
     /// Returns the answer that an earlier try stored under this name, with its cost; `None` if a person requested a new answer.
     fn find(&self, name: &Digest) -> Option<(Arc<[u8]>, Spent)>;
 
-    /// Stores the answer to a part durably, with its cost. The producer includes this cost again in the cost of the whole output.
-    ///
-    /// # Errors
-    /// When it could not be stored durably.
+    /// Stores the answer to a part durably, with its cost. The producer includes this cost again in the cost of the whole output. Fails
+    /// when it could not be stored durably.
     fn store_part(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure>;
 }
 
@@ -141,10 +139,8 @@ impl Parts for NoParts {
 /// Keeps machines that share a cache from paying for one answer at the same moment.
 pub trait QuestionLock: Sync {
     /// Acquires the lock on the question of this job for this machine. Call it before sending the question to a model that answers at once.
-    /// Blocks while another machine asks.
-    ///
-    /// # Errors
-    /// When another machine has answered (its answer is the job's output), or when the build was stopped. The caller passes the failure on.
+    /// Blocks while another machine asks. Fails when another machine has answered (its answer is the job's output), or when the build was
+    /// stopped. The caller passes the failure on.
     fn acquire(&self) -> Result<(), Failure>;
 }
 

@@ -218,10 +218,7 @@ impl<'a> Inputs<'a> {
         self.roles.get(role).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the only input of a role.
-    ///
-    /// # Errors
-    /// A permanent failure if the rule gives the role no input or several.
+    /// Returns the only input of a role. Errors: a permanent failure if the rule gives the role no input or several.
     pub fn single(&self, role: &str) -> Result<&Input, Failure> {
         match self.all(role) {
             [input] => Ok(input),
@@ -299,10 +296,7 @@ impl Output {
         }
     }
 
-    /// Encodes a tree of files, given by path.
-    ///
-    /// # Errors
-    /// When a path is not valid in a tree.
+    /// Encodes a tree of files, given by path. Fails when a path is not valid in a tree.
     pub fn from_files(files: &BTreeMap<String, File>) -> Result<Self, TreeError> {
         let Pieces { root, parts } = pieces(files)?;
         Ok(Self { parts, ..Self::new(root) })
@@ -388,10 +382,7 @@ pub trait Producer: Send + Sync {
         }
     }
 
-    /// Returns the question that it would ask, for producers in [`Pool::Paid`].
-    ///
-    /// # Errors
-    /// As [`Producer::produce`], without asking.
+    /// Returns the question that it would ask, for producers in [`Pool::Paid`]. Errors: as [`Producer::produce`], without asking.
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
         let _ = inputs;
         Ok(Plan::default())
@@ -430,10 +421,7 @@ pub trait Producer: Send + Sync {
         None
     }
 
-    /// Sends all [deferred](Failure::Deferred) questions. Called when no other job can proceed.
-    ///
-    /// # Errors
-    /// When they could not be sent.
+    /// Sends all [deferred](Failure::Deferred) questions. Called when no other job can proceed. Fails when they could not be sent.
     fn flush(&self) -> Result<(), Failure> {
         Ok(())
     }
@@ -450,10 +438,8 @@ pub trait Producer: Send + Sync {
         Sees::default()
     }
 
-    /// Checks parameters when the manifest is read. By default a producer has none, so that every unknown name is reported.
-    ///
-    /// # Errors
-    /// One [`ParamError`] for each wrong parameter.
+    /// Checks parameters when the manifest is read. By default a producer has none, so that every unknown name is reported. Errors: one
+    /// [`ParamError`] for each wrong parameter.
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         let unknown: Vec<ParamError> = params.keys().map(|name| ParamError::unknown_parameter(name, &[])).collect();
         if unknown.is_empty() { Ok(()) } else { Err(unknown) }
@@ -468,9 +454,6 @@ pub trait Producer: Send + Sync {
     /// Requests the rows that it needs of the role's table, an input with `asked = true`. Which ones follows from the other inputs and from
     /// the rows themselves. [`Producer::produce`] gets exactly the rows requested here. If the producer knows its output by now, it may
     /// return that output instead.
-    ///
-    /// # Errors
-    /// When the other inputs cannot be read.
     fn ask(&self, inputs: &Inputs<'_>, role: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let _ = (inputs, rows);
         Err(Failure::permanent(format!(
@@ -489,10 +472,7 @@ pub trait Producer: Send + Sync {
         None
     }
 
-    /// Produces the output.
-    ///
-    /// # Errors
-    /// When it cannot; see [`Failure`].
+    /// Produces the output. Fails when it cannot; see [`Failure`].
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure>;
 }
 

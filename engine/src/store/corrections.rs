@@ -61,9 +61,6 @@ pub fn label_of(key: &[u8]) -> Option<&str> {
 }
 
 /// Reads the corrections of a label, sorted by time.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn list_corrections(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, StoreError> {
     let mut found: Vec<_> = all_corrections(store)?
         .into_iter()
@@ -75,9 +72,6 @@ pub fn list_corrections(store: &dyn Store, label: &str) -> Result<Vec<Correction
 }
 
 /// Reads all corrections with their labels. People write them, so there are few.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn all_corrections(store: &dyn Store) -> Result<Vec<(String, CorrectionRecord)>, StoreError> {
     let rows = store.rows(ViewId(0), Part::Corrections)?;
     let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((label_of(&key)?.to_owned(), CorrectionRecord::from_body(&body)?));

@@ -112,9 +112,6 @@ fn day((key, body): &Row) -> Option<(u64, Exchanged)> {
 }
 
 /// Adds the counts of a run to those of the day of `now` (seconds since 1970).
-///
-/// # Errors
-/// When the store cannot be written.
 pub fn record_day(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) -> Result<(), StoreError> {
     if *run == Exchanged::default() {
         return Ok(());
@@ -134,9 +131,6 @@ pub fn record_day(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) ->
 }
 
 /// Reads the counts of all days since `since` (seconds since 1970), in order: days since 1970, counts.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn days(store: &dyn Store, view: ViewId, since: u64) -> Result<Vec<(u64, Exchanged)>, StoreError> {
     let rows = store.rows(view, Part::Exchange)?;
     Ok(rows.iter().filter_map(day).filter(|(day, _)| *day >= since / DAY).collect())

@@ -87,10 +87,7 @@ fn is_entry_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.chars().any(char::is_control)
 }
 
-/// Parses the entries of a folder's blob, sorted by name.
-///
-/// # Errors
-/// When it is not exactly as [`pieces`] writes it.
+/// Parses the entries of a folder's blob, sorted by name. Fails when it is not exactly as [`pieces`] writes it.
 pub fn parse_entries(blob: &[u8]) -> Result<Vec<TreeEntry<'_>>, TreeError> {
     let text = std::str::from_utf8(blob).map_err(|_| TreeError::Malformed)?;
     let text = text.strip_prefix(HEAD).ok_or(TreeError::Malformed)?;
@@ -135,10 +132,7 @@ struct Folder<'p> {
     folders: BTreeMap<&'p str, Folder<'p>>,
 }
 
-/// Divides files, given by path with `/`, into the blobs of a tree.
-///
-/// # Errors
-/// When a path is not valid in a tree.
+/// Divides files, given by path with `/`, into the blobs of a tree. Fails when a path is not valid in a tree.
 pub fn pieces(files: &BTreeMap<String, File>) -> Result<Pieces, TreeError> {
     let mut root = Folder::default();
     if files.len() > MOST {
@@ -209,10 +203,8 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
     })
 }
 
-/// Returns the files of a tree, by path. `get` loads the blobs, with the requested digest.
-///
-/// # Errors
-/// When a blob is missing or malformed, or the tree too large.
+/// Returns the files of a tree, by path. `get` loads the blobs, with the requested digest. Fails when a blob is missing or malformed, or
+/// the tree too large.
 pub fn files<E: From<TreeError>>(
     root: &[u8],
     mut get: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>,

@@ -90,9 +90,6 @@ pub struct Watch {
 
 impl Watch {
     /// Starts watching. Calls `interrupt` on changes, and when another process requests the checkout.
-    ///
-    /// # Errors
-    /// When the thread cannot be created.
     pub fn start(watcher: Watcher, socket: Option<Socket>, interrupt: Box<dyn Fn() + Send>) -> io::Result<Self> {
         let (orders, client) = crossbeam_channel::unbounded();
         let (sender, batches) = crossbeam_channel::unbounded();

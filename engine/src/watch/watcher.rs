@@ -75,10 +75,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Watches the folder `path` as far as these sets may have files in it.
-    ///
-    /// # Errors
-    /// When it cannot be opened, a set is malformed, or the system does not allow watching.
+    /// Watches the folder `path` as far as these sets may have files in it. Fails when it cannot be opened, a set is malformed, or the
+    /// system does not allow watching.
     pub fn new(path: &Path, sets: &[SetDef]) -> Result<Self, WorldError> {
         let root = Root::open_root(path)?;
         let failed = |error| WorldError::Root { reason: error_text(error) };
@@ -112,10 +110,8 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Watches directories that may contain files of other sets. Invalidates earlier answers.
-    ///
-    /// # Errors
-    /// When a set is malformed; then nothing changes.
+    /// Watches directories that may contain files of other sets. Invalidates earlier answers. Fails when a set is malformed; then nothing
+    /// changes.
     pub fn cover(&mut self, sets: &[SetDef]) -> Result<(), WorldError> {
         if fingerprint(sets) != self.print {
             self.globs = Globs::new(sets)?;

@@ -39,10 +39,8 @@ impl CollectedOutput {
         }
     }
 
-    /// Collects the entry at a path of the folder as files below `name`: a file of that name, or those of a folder.
-    ///
-    /// # Errors
-    /// When it does not exist, or cannot be an output.
+    /// Collects the entry at a path of the folder as files below `name`: a file of that name, or those of a folder. Fails when it does not
+    /// exist, or cannot be an output.
     pub(super) fn collect_entry(&mut self, folder: &Path, name: &str, path: &str) -> Result<(), Failure> {
         let wants_folder = path.ends_with('/');
         let path = path.trim_end_matches('/');

@@ -74,10 +74,7 @@ impl Attempt<'_> {
     }
 }
 
-/// Checks without running it whether a file is executable.
-///
-/// # Errors
-/// The obstacle and its remedy.
+/// Checks without running it whether a file is executable. Errors: the obstacle and its remedy.
 pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
     match file.metadata() {
         Err(_) => Err(("it is not there", "install it, or name another")),

@@ -154,18 +154,13 @@ impl Producer for CompleteType {
     }
 }
 
-/// Reads the blob of [`CompleteType`].
-///
-/// # Errors
-/// If the blob is no output of [`CompleteType`].
+/// Reads the blob of [`CompleteType`]. Fails if the blob is no output of [`CompleteType`].
 pub fn decode_complete(input: &Input) -> Result<Complete, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("a merged type cannot be decoded: {error}")))
 }
 
-/// Merges the parts of `symbol` from its rows in the tables of its files, with the using directives of the same files.
-///
-/// # Errors
-/// If a row cannot be decoded or no file declares the type.
+/// Merges the parts of `symbol` from its rows in the tables of its files, with the using directives of the same files. Fails if a row
+/// cannot be decoded or no file declares the type.
 pub fn complete(symbol: &str, parts: &[Input], usings: &[Input]) -> Result<Complete, Failure> {
     let mut found = Vec::new();
     for (part, usings) in parts.iter().zip(usings) {

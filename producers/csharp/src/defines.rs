@@ -8,10 +8,7 @@ use engine::values::json;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the symbols from the parameter and the input.
-///
-/// # Errors
-/// If the input is not a list of symbols.
+/// Returns the symbols from the parameter and the input. Fails if the input is not a list of symbols.
 pub fn read_defines(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
     let mut symbols: BTreeSet<String> = strings_of(inputs.params.get("defines").unwrap_or(&Value::Null))
         .map(str::to_owned)
@@ -39,10 +36,7 @@ pub struct OtherSymbols {
     pub symbols: BTreeSet<String>,
 }
 
-/// Parses the symbols of a file.
-///
-/// # Errors
-/// If the bytes are no list of symbols.
+/// Parses the symbols of a file. Fails if the bytes are no list of symbols.
 pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -79,10 +73,7 @@ pub fn serialize_symbols(own: &[String], others: &BTreeMap<Vec<String>, Vec<Stri
     json::encode(&items)
 }
 
-/// Returns the further symbol sets under which other projects compile the file.
-///
-/// # Errors
-/// If the input is not a list of symbols.
+/// Returns the further symbol sets under which other projects compile the file. Fails if the input is not a list of symbols.
 pub fn others(inputs: &Inputs<'_>) -> Result<Vec<OtherSymbols>, Failure> {
     let mut others = Vec::new();
     for input in inputs.all("defines") {
@@ -91,10 +82,7 @@ pub fn others(inputs: &Inputs<'_>) -> Result<Vec<OtherSymbols>, Failure> {
     Ok(others)
 }
 
-/// Checks that `defines` is the only parameter and a list of symbols.
-///
-/// # Errors
-/// All errors in the parameters.
+/// Checks that `defines` is the only parameter and a list of symbols. Errors: all errors in the parameters.
 pub fn check_defines(params: &Params) -> Result<(), Vec<ParamError>> {
     let wrong = |param: &str, message: String, hint: &str| ParamError {
         param: param.to_owned(),

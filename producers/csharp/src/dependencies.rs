@@ -23,10 +23,7 @@ pub struct DependencyRow {
 }
 
 impl DependencyRow {
-    /// Reads the row of a type.
-    ///
-    /// # Errors
-    /// If the bytes are no such row.
+    /// Reads the row of a type. Fails if the bytes are no such row.
     pub fn from_row(key: &str, row: &[u8]) -> Result<Self, Failure> {
         serde_json::from_slice(row).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))
     }

@@ -131,18 +131,12 @@ fn impl_member(member: &Member, owner: TypeKind, follows: Option<(String, usize)
     }
 }
 
-/// Reads the blob of [`Implementation`].
-///
-/// # Errors
-/// If the blob is no output of [`Implementation`].
+/// Reads the blob of [`Implementation`]. Fails if the blob is no output of [`Implementation`].
 pub fn decode_implementation(input: &Input) -> Result<(ImplHeader, Vec<ImplMember>), Failure> {
     parse_implementation(&input.bytes).map_err(|error| Failure::permanent(format!("an implementation cannot be read: {error}")))
 }
 
-/// Reads the bytes of the blob.
-///
-/// # Errors
-/// If they are no output of [`Implementation`].
+/// Reads the bytes of the blob. Fails if they are no output of [`Implementation`].
 pub fn parse_implementation(bytes: &[u8]) -> Result<(ImplHeader, Vec<ImplMember>), serde_json::Error> {
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let header = serde_json::from_slice(lines.next().unwrap_or_default())?;

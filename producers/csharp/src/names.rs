@@ -156,10 +156,7 @@ pub fn register_names(registry: &mut Registry) {
     registry.add(NamesProducer);
 }
 
-/// Decodes the output of `csharp/names`.
-///
-/// # Errors
-/// A permanent failure if the bytes are no such output.
+/// Decodes the output of `csharp/names`. Errors: a permanent failure if the bytes are no such output.
 pub fn decode_names(bytes: &[u8]) -> Result<Names, Failure> {
     minicbor::decode(bytes).map_err(|error| Failure::permanent(format!("the input is no output of csharp/names: {error}")))
 }

@@ -155,10 +155,7 @@ impl Audience {
     }
 }
 
-/// Checks the parameter `access`, and further boolean parameters.
-///
-/// # Errors
-/// All errors in them.
+/// Checks the parameter `access`, and further boolean parameters. Errors: all errors in them.
 pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamError>> {
     let is_known = |value: &serde_json::Value| matches!(value.as_str(), Some("public" | "internal" | "all"));
     let mut known = vec!["access"];
@@ -190,9 +187,6 @@ pub struct Facts<'i> {
 
 impl<'i> Facts<'i> {
     /// Reads the inputs `complete`, `deps` and `type`.
-    ///
-    /// # Errors
-    /// If a blob is invalid.
     pub fn from_inputs(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
         let whole = complete::decode_complete(inputs.single("complete")?)?;
         Ok(Self {
@@ -203,9 +197,6 @@ impl<'i> Facts<'i> {
     }
 
     /// Returns the facts for readers.
-    ///
-    /// # Errors
-    /// If a blob is invalid.
     pub fn info(self) -> Result<Info, Failure> {
         let (key, row) = type_row(self.inputs)?;
         let deps = deps::decode_dependencies(self.inputs.single("deps")?)?;
@@ -268,10 +259,7 @@ impl<'i> Facts<'i> {
     }
 }
 
-/// Returns the only row of the role `type`, with its key.
-///
-/// # Errors
-/// If the role is not a slice of one row.
+/// Returns the only row of the role `type`, with its key. Fails if the role is not a slice of one row.
 pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
     let slice = inputs.single("type")?;
     let broken = || Failure::permanent("input 'type' is not one row of //index:types");
@@ -280,10 +268,7 @@ pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
     Ok((key.to_owned(), serde_json::from_slice(value).map_err(|_| broken())?))
 }
 
-/// Reads the blob of [`OutlineInfo`].
-///
-/// # Errors
-/// If the blob is no output of [`OutlineInfo`].
+/// Reads the blob of [`OutlineInfo`]. Fails if the blob is no output of [`OutlineInfo`].
 pub fn decode_info(input: &Input) -> Result<Info, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("an outline's facts cannot be read: {error}")))
 }

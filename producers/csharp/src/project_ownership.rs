@@ -58,9 +58,6 @@ pub struct Layout {
 
 impl Layout {
     /// Reads the facts of all projects (each input's item is the project file's path) and the optional table of files.
-    ///
-    /// # Errors
-    /// If a blob is invalid.
     pub fn from_inputs(inputs: &[Input], files: Option<&Input>) -> Result<Self, Failure> {
         let mut projects = Vec::with_capacity(inputs.len());
         for input in inputs {
@@ -91,9 +88,6 @@ impl Layout {
     }
 
     /// Reads rows of the table of files.
-    ///
-    /// # Errors
-    /// If a row is invalid.
     pub fn add_owners<'r>(&mut self, rows: impl Iterator<Item = (&'r str, &'r [u8])>) -> Result<(), Failure> {
         let at_path: FxHashMap<&str, usize> = self
             .projects

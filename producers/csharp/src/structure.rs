@@ -125,10 +125,7 @@ pub fn flag(params: &Params, name: &str, default: bool) -> bool {
     params.get(name).and_then(serde_json::Value::as_bool).unwrap_or(default)
 }
 
-/// Checks that all parameters are among `known` and boolean.
-///
-/// # Errors
-/// All errors in them.
+/// Checks that all parameters are among `known` and boolean. Errors: all errors in them.
 pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError>> {
     let mut errors = Vec::new();
     for (name, value) in params {
@@ -268,10 +265,7 @@ pub(super) fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMem
     }
 }
 
-/// Reads the blob of [`Structure`].
-///
-/// # Errors
-/// If the blob is no output of [`Structure`].
+/// Reads the blob of [`Structure`]. Fails if the blob is no output of [`Structure`].
 pub fn decode_structure(input: &Input) -> Result<TypeStructure, Failure> {
     let broken = |error: serde_json::Error| Failure::permanent(format!("a structure cannot be read: {error}"));
     let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -103,10 +103,7 @@ impl Producer for Types {
     }
 }
 
-/// Decodes the names of all files.
-///
-/// # Errors
-/// If a blob is no output of `csharp/names`.
+/// Decodes the names of all files. Fails if a blob is no output of `csharp/names`.
 pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
     let read = |input| -> Result<(&str, Names), Failure> {
         let Input { item, bytes, .. }: &Input = input;

@@ -62,10 +62,7 @@ pub fn encode_docs(docs: &Docs) -> Vec<u8> {
     json::encode(docs)
 }
 
-/// Reads the blob of [`XmlDoc`].
-///
-/// # Errors
-/// If the blob is no output of [`XmlDoc`].
+/// Reads the blob of [`XmlDoc`]. Fails if the blob is no output of [`XmlDoc`].
 pub fn decode_docs(input: &Input) -> Result<Docs, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("documentation cannot be read: {error}")))
 }

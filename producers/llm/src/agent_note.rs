@@ -97,10 +97,7 @@ impl Notes {
         Ok(Some(path))
     }
 
-    /// Reads the note on a question; `None` when there is none or it cannot be parsed.
-    ///
-    /// # Errors
-    /// When the folder cannot be used.
+    /// Reads the note on a question; `None` when there is none or it cannot be parsed. Fails when the folder cannot be used.
     pub fn read_note(&self, id: &str) -> io::Result<Option<Note>> {
         if !is_id(id) {
             return Ok(None);
@@ -110,17 +107,11 @@ impl Notes {
     }
 
     /// Writes the note on a question, durably.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn note_question(&self, id: &str, note: &Note) -> io::Result<()> {
         self.write_note(&format!("{id}.json"), &(serde_json::to_string_pretty(note)? + "\n"))
     }
 
     /// Reads all notes, each with the id of its question.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn read_notes(&self) -> io::Result<Vec<(String, Note)>> {
         let mut notes = Vec::new();
         for path in self.note_files()? {
@@ -136,9 +127,6 @@ impl Notes {
     }
 
     /// Removes the notes whose last write is older than `OLDEST`.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn prune(&self, now: SystemTime) -> io::Result<()> {
         for path in self.note_files()? {
             let written = std::fs::symlink_metadata(&path).and_then(|found| found.modified());
@@ -151,19 +139,13 @@ impl Notes {
         Ok(())
     }
 
-    /// Reads the targets that need a new answer.
-    ///
-    /// # Errors
-    /// When the folder cannot be used.
+    /// Reads the targets that need a new answer. Fails when the folder cannot be used.
     pub fn anew(&self) -> io::Result<BTreeSet<String>> {
         let text = self.note_text(ANEW)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
     /// Requests new answers for targets: their earlier answers are no longer used.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn want_anew(&self, labels: &BTreeSet<String>) -> io::Result<()> {
         if labels.is_empty() {
             return Ok(());
@@ -181,9 +163,6 @@ impl Notes {
     }
 
     /// Marks a target as answered anew.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn answered_anew(&self, label: &str) -> io::Result<()> {
         let mut all = self.anew()?;
         if all.remove(label) { self.set_anew(&all) } else { Ok(()) }

@@ -45,10 +45,7 @@ use engine::values::digest::ActionKey;
 
 /// A service that answers questions.
 pub trait Ask: Send + Sync {
-    /// Asks, with retries, within the limits.
-    ///
-    /// # Errors
-    /// When there is no answer; see [`Failure`].
+    /// Asks, with retries, within the limits. Fails when there is no answer; see [`Failure`].
     fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<ModelReply, Failure>;
 
     /// Counts the tokens of a text for a model (bound parameters, see [`model`]).
@@ -76,10 +73,7 @@ pub trait Ask: Send + Sync {
     /// Called when no part of a joint answer could be used: from now on this model is asked one question at a time.
     fn give_up_joining(&self, _model: &Params) {}
 
-    /// Sends all deferred questions.
-    ///
-    /// # Errors
-    /// When they cannot be sent.
+    /// Sends all deferred questions. Fails when they cannot be sent.
     fn flush(&self) -> Result<(), Failure>;
 }
 

@@ -58,10 +58,7 @@ pub struct Override {
 }
 
 impl ProjectParams {
-    /// Reads parameters.
-    ///
-    /// # Errors
-    /// All errors in them.
+    /// Reads parameters. Errors: all errors in them.
     pub fn from_params(params: &Params) -> Result<Self, Vec<ParamError>> {
         let error = |param: &str, message: String, hint: &str| {
             vec![ParamError {

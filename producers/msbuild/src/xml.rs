@@ -67,10 +67,7 @@ impl Element {
     }
 }
 
-/// Parses a file.
-///
-/// # Errors
-/// A diagnostic with the reason why it cannot be read.
+/// Parses a file. Errors: a diagnostic with the reason why it cannot be read.
 pub fn parse_xml(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let broken = |message: String, line: u32, column: u32| {
         Box::new(

@@ -50,9 +50,6 @@ const LONGEST: usize = 20_000;
 const MOST: usize = 60;
 
 /// Parses an answer. Drops evidence and paths that name types or members not in `shown`.
-///
-/// # Errors
-/// When a section is missing.
 pub(super) fn parse_findings(text: &str, question: &str, source: &str, shown: &WordsByType<'_>) -> Result<Findings, Unanswered> {
     let sections = split_into_sections(text);
     let section = |name: &'static str| sections.iter().find(|(found, _)| *found == name).map(|(_, text)| text.as_str());

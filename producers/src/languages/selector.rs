@@ -59,10 +59,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Compiles a selector for files that end as `file` does.
-    ///
-    /// # Errors
-    /// When the file's language has no grammar, or the selector is wrong.
+    /// Compiles a selector for files that end as `file` does. Fails when the file's language has no grammar, or the selector is wrong.
     pub fn compile(file: &str, selector: &str) -> Result<Self, SelectorError> {
         if is_too_deep(selector) {
             return Err(SelectorError::TooDeep);
@@ -94,10 +91,8 @@ impl Selector {
         Ok(Self { grammar, query, target })
     }
 
-    /// Returns the nodes that it matches in a text, as byte ranges in the order of their beginnings, outer ones before inner ones.
-    ///
-    /// # Errors
-    /// When the text cannot be parsed, or too much matches.
+    /// Returns the nodes that it matches in a text, as byte ranges in the order of their beginnings, outer ones before inner ones. Fails
+    /// when the text cannot be parsed, or too much matches.
     pub fn select(&self, text: &str) -> Result<Vec<Range<usize>>, SelectorError> {
         let tree = match self.grammar {
             Grammar::CSharp => csharp::parse_tree(text),

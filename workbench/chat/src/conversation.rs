@@ -346,10 +346,7 @@ impl ChatConversation {
         Ok(result?.answer)
     }
 
-    /// Selects a model.
-    ///
-    /// # Errors
-    /// When no model of this name can answer.
+    /// Selects a model. Fails when no model of this name can answer.
     pub fn choose_model(&mut self, name: &str) -> Result<(), Failed> {
         if self.models.iter().any(|model| model == name) {
             self.model = Some(name.to_owned());

@@ -25,9 +25,6 @@ pub struct Failed {
 pub type Outcome = Result<Code, Failed>;
 
 /// Converts the result of a write to standard output. A closed pipe is not an error.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
     match result {
         Ok(()) => Ok(Code::Ok),

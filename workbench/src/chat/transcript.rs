@@ -73,10 +73,7 @@ pub enum ExchangeState {
 }
 
 impl Transcript {
-    /// Reads the transcript of a conversation; empty if nothing is stored.
-    ///
-    /// # Errors
-    /// When the file is not a valid transcript.
+    /// Reads the transcript of a conversation; empty if nothing is stored. Fails when the file is not a valid transcript.
     pub fn read_transcript(root: &Path, id: &str) -> io::Result<Self> {
         // Check the handle: it must not lead to another path.
         let is_handle = id
@@ -95,19 +92,14 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// Locks a conversation against other processes for as long as the value lives; `None` when another process has locked it.
-    ///
-    /// # Errors
-    /// When the folder or the file of the lock cannot be used.
+    /// Locks a conversation against other processes for as long as the value lives; `None` when another process has locked it. Fails when
+    /// the folder or the file of the lock cannot be used.
     pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<FolderLock>> {
         drop(checkout::hold_private(root, FOLDER)?);
         checkout::try_lock_file(root, &lock_file_name(id))
     }
 
-    /// Writes the transcript atomically.
-    ///
-    /// # Errors
-    /// When it cannot be written; then the file is unchanged.
+    /// Writes the transcript atomically. Fails when it cannot be written; then the file is unchanged.
     pub fn write_transcript(&self, root: &Path) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
@@ -143,9 +135,6 @@ fn transcript_file(id: &str) -> String {
 }
 
 /// Returns the last used conversation that has a transcript. Removes transcripts of forgotten conversations.
-///
-/// # Errors
-/// When the conversations cannot be read.
 pub fn latest(root: &Path) -> io::Result<Option<String>> {
     let conversations = Conversations::from_file(root)?;
     let mut latest = None;

@@ -153,9 +153,6 @@ impl Index {
 
     /// Builds the index from the workspace's outputs; `known` returns the document of a type or file that was built before, and is taken over where
     /// its inputs are the same. `vocabulary` has the words of these.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are malformed.
     pub fn from_outputs<O: Outputs>(
         outputs: &mut O,
         symbols: &Symbols,

@@ -22,9 +22,6 @@ pub(super) fn note_name(content: &str) -> String {
 }
 
 /// Stores the bytes of a content.
-///
-/// # Errors
-/// When they cannot be written.
 pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<()> {
     match content {
         Some(content) => files.write_note(&note_name(content), bytes),
@@ -33,9 +30,6 @@ pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io:
 }
 
 /// Reads stored bytes; `None` when they are missing or damaged.
-///
-/// # Errors
-/// When they cannot be read.
 pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option<Vec<u8>>> {
     if content.is_empty() || !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(None);

@@ -15,10 +15,7 @@ pub struct DocumentNames {
 }
 
 impl DocumentNames {
-    /// Returns the names of the file at a path of the workspace.
-    ///
-    /// # Errors
-    /// When stored data of documents or sessions cannot be read.
+    /// Returns the names of the file at a path of the workspace. Fails when stored data of documents or sessions cannot be read.
     pub fn from_path(files: &impl Files, path: &str) -> io::Result<Self> {
         let own = Self {
             path: path.to_owned(),

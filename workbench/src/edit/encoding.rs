@@ -115,10 +115,8 @@ impl fmt::Display for Form {
     }
 }
 
-/// Decodes the bytes of a file; returns the text without its byte order mark, with line ends unchanged.
-///
-/// # Errors
-/// When the text could not be written back.
+/// Decodes the bytes of a file; returns the text without its byte order mark, with line ends unchanged. Fails when the text could not be
+/// written back.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     if bytes.len() > LARGEST {
         return Err(Unreadable::Large { bytes: bytes.len() as u64 });
@@ -260,10 +258,7 @@ pub fn length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Encodes a text.
-///
-/// # Errors
-/// When the encoding lacks a character, or [`decode`] would return another text.
+/// Encodes a text. Fails when the encoding lacks a character, or [`decode`] would return another text.
 pub fn encode(text: String, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
     let Encoding { form, mark } = encoding;
     if let Some(at) = memchr::memchr(0, text.as_bytes()) {

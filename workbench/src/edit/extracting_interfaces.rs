@@ -35,10 +35,7 @@ pub struct RequestedInterface {
 }
 
 impl RequestedInterface {
-    /// Parses `NAME` or `NAME: MEMBER, MEMBER(int)`.
-    ///
-    /// # Errors
-    /// When the name is not an identifier.
+    /// Parses `NAME` or `NAME: MEMBER, MEMBER(int)`. Fails when the name is not an identifier.
     pub fn from_text(given: &str) -> Result<Self, Refused> {
         let (name, members) = given.split_once(':').unwrap_or((given, ""));
         let name = name.trim();
@@ -76,10 +73,8 @@ impl RequestedInterface {
 
 const OTHERWISE: &str = "nothing was changed; name members that an interface can have, or write it with `create`";
 
-/// Extracts an interface from a type of a text, compiled with these `#if` symbols.
-///
-/// # Errors
-/// When the type cannot have an interface, or a named member cannot be in one.
+/// Extracts an interface from a type of a text, compiled with these `#if` symbols. Fails when the type cannot have an interface, or a named
+/// member cannot be in one.
 pub fn extract(text: &str, symbol: &str, request: &RequestedInterface, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
     let before = parse_code(text, defines);
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {

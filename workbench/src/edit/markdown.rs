@@ -122,10 +122,7 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Parses the form.
-///
-/// # Errors
-/// When a part is missing, misspelled or inconsistent; names it.
+/// Parses the form. Fails when a part is missing, misspelled or inconsistent; names it.
 pub fn parse(text: &str) -> Result<ParsedMarkdown, SchemaError> {
     let wrong = |what: &str| SchemaError(what.to_owned());
     let (head, rest) = text

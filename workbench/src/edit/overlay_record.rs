@@ -99,9 +99,6 @@ pub(crate) fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result
 }
 
 /// Returns all overlays by name, also expired and damaged ones.
-///
-/// # Errors
-/// When they cannot be read.
 pub fn list_overlays<F: Files>(files: &F) -> io::Result<Vec<Listed>> {
     let mut listed = Vec::new();
     for (file, _) in files.notes(FOLDER)? {

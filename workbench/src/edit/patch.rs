@@ -89,10 +89,7 @@ impl Hunk {
     }
 }
 
-/// Reads a patch.
-///
-/// # Errors
-/// When the patch is malformed, with the error and its line.
+/// Reads a patch. Fails when the patch is malformed, with the error and its line.
 pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     // In a patch with LF, a carriage return within a line belongs to the line.
     let whole: Vec<&str> = match text.contains('\n') {

@@ -25,10 +25,7 @@ pub(super) struct NodesToReplace<'w> {
     pub(super) is_all: bool,
 }
 
-/// Replaces the node that a selector selects, or all of them.
-///
-/// # Errors
-/// When the selector is invalid, or the file's language has no grammar.
+/// Replaces the node that a selector selects, or all of them. Fails when the selector is invalid, or the file's language has no grammar.
 pub(super) fn replace_nodes<F: Files>(
     run: &mut EditRun<'_, F>,
     path: &str,

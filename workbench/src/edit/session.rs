@@ -180,10 +180,7 @@ impl EditSession {
         }
     }
 
-    /// Loads the session of a handle, as last stored.
-    ///
-    /// # Errors
-    /// When there is no usable session.
+    /// Loads the session of a handle, as last stored. Fails when there is no usable session.
     pub fn load(files: &impl Files, id: &str, now: u64) -> Result<Self, NoSession> {
         let is_handle = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let unknown = || NoSession::Unknown(id.chars().filter(|c| !c.is_control()).take(40).collect());
@@ -202,34 +199,22 @@ impl EditSession {
         now > self.used.saturating_add(LIFETIME)
     }
 
-    /// Stores the session.
-    ///
-    /// # Errors
-    /// When it cannot be written; the old state then stays.
+    /// Stores the session. Fails when it cannot be written; the old state then stays.
     pub fn store(&self, files: &impl Files) -> io::Result<()> {
         files.write_note(&note_name(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Writes a journal with the running save next to the stored session; after a crash, [`Self::interrupted`] finds it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn begin_saving(&self, files: &impl Files) -> io::Result<()> {
         files.write_note(&journal(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Drops the journal; call once the finished state is stored.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn end_saving(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&journal(&self.id))
     }
 
     /// Returns the sessions with a journal: their process was killed during a save.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn interrupted(files: &impl Files) -> io::Result<Vec<Self>> {
         let mut all = Vec::new();
         for (name, _) in files.notes("saving")? {
@@ -253,9 +238,6 @@ impl EditSession {
     }
 
     /// Ends the session.
-    ///
-    /// # Errors
-    /// When its note cannot be removed.
     pub fn end_session(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&note_name(&self.id))
     }
@@ -315,9 +297,6 @@ impl Document {
 }
 
 /// Returns all readable sessions, the last used first.
-///
-/// # Errors
-/// When they cannot be listed.
 pub fn list_sessions(files: &impl Files) -> io::Result<Vec<EditSession>> {
     let mut all = Vec::new();
     for (name, _) in files.notes("sessions")? {

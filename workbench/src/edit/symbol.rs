@@ -62,10 +62,7 @@ impl Refused {
     }
 }
 
-/// Refuses a file that is not C#; the parser would accept its text.
-///
-/// # Errors
-/// When its name has another extension.
+/// Refuses a file that is not C#; the parser would accept its text. Fails when its name has another extension.
 pub fn requires_csharp(path: &str) -> Result<(), Refused> {
     match path.ends_with(".cs") {
         true => Ok(()),
@@ -76,10 +73,7 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
     }
 }
 
-/// Returns the edited text and a description of the edit.
-///
-/// # Errors
-/// When the symbol is not declared exactly once, or the result is not allowed.
+/// Returns the edited text and a description of the edit. Fails when the symbol is not declared exactly once, or the result is not allowed.
 pub fn edit_symbol(text: &str, request: &SymbolEdit) -> Result<(String, String), Refused> {
     if request.at != Where::Replace {
         refuse_joining_insertion(request)?;

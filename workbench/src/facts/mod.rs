@@ -60,9 +60,6 @@ struct Outputs {
 }
 
 /// Returns the facts as JSON lines, sorted by kind of record and then by subject.
-///
-/// # Errors
-/// When an output is malformed.
 pub fn fact_lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<String, FactsError> {
     let mut read = Outputs::default();
     for (label, bytes) in outputs {

@@ -49,9 +49,6 @@ const SCIP: &str = "//index/scip:names";
 
 impl OtherNames {
     /// Reads the tables.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are malformed.
     pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut names = Self::default();
         let mut read = outputs.read(&[TABLES.to_owned()])?;

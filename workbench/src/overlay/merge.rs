@@ -80,10 +80,8 @@ pub(super) enum Outcome {
     Clash(Vec<Conflict>),
 }
 
-/// Merges an overlay and ends it, unless there are conflicts.
-///
-/// # Errors
-/// When there is no such overlay, its texts are missing, or files cannot be written; then no file is written.
+/// Merges an overlay and ends it, unless there are conflicts. Fails when there is no such overlay, its texts are missing, or files cannot
+/// be written; then no file is written.
 pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, OverlayError> {
     unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;

@@ -44,10 +44,8 @@ pub enum PutEffect {
     Same,
 }
 
-/// Puts a document. Returns the path of the real file, the result and the overlay.
-///
-/// # Errors
-/// When there is no such overlay, the path is not allowed, the file changed since the overlay was opened, or the text is invalid or cannot be stored.
+/// Puts a document. Returns the path of the real file, the result and the overlay. Fails when there is no such overlay, the path is not
+/// allowed, the file changed since the overlay was opened, or the text is invalid or cannot be stored.
 pub fn write_document<F: Files>(
     files: &F,
     name: &str,
@@ -59,9 +57,7 @@ pub fn write_document<F: Files>(
 }
 
 /// Puts a document. With `onto_now` its base is the present file, whatever its state at the opening of the overlay; otherwise that state.
-///
-/// # Errors
-/// As [`write_document`].
+/// Fails as [`write_document`] does.
 pub fn write_over<F: Files>(
     files: &F,
     name: &str,

@@ -27,10 +27,7 @@ pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Op
     Ok(Some(digest))
 }
 
-/// Reads a text of an overlay; `None` stays `None`.
-///
-/// # Errors
-/// When it is missing, or its bytes do not match the digest.
+/// Reads a text of an overlay; `None` stays `None`. Fails when it is missing, or its bytes do not match the digest.
 pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
     read_kept_content(files, &digest.to_string())?.map(Some).ok_or_else(|| {

@@ -66,10 +66,7 @@ impl From<io::Error> for PackError {
     }
 }
 
-/// Reads the text of the file; empty if the file is missing.
-///
-/// # Errors
-/// When it is a link, too large, not UTF-8 or cannot be read.
+/// Reads the text of the file; empty if the file is missing. Fails when it is a link, too large, not UTF-8 or cannot be read.
 pub(crate) fn read_packs(root: &Path) -> Result<String, WorkbenchError> {
     let bytes = checkout::read_file(root, FILE, MOST_BYTES).map_err(|error| unusable(&error))?;
     decode_packs(bytes)
@@ -107,10 +104,7 @@ fn unusable(error: &io::Error) -> WorkbenchError {
     WorkbenchError::Checkout(Box::new(why))
 }
 
-/// Returns all packs, by name.
-///
-/// # Errors
-/// When the manifest or the file of packs is wrong.
+/// Returns all packs, by name. Fails when the manifest or the file of packs is wrong.
 pub fn list_packs(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
     let manifest = workspace.manifest()?;
     let own = workspace.manifest_with("")?;
@@ -122,10 +116,7 @@ pub fn list_packs(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
     Ok(packs.collect())
 }
 
-/// Returns the patterns of each tag that filters may name.
-///
-/// # Errors
-/// When the manifest is wrong.
+/// Returns the patterns of each tag that filters may name. Fails when the manifest is wrong.
 pub fn tags(workspace: &Workspace) -> Result<BTreeMap<String, Vec<String>>, WorkbenchError> {
     let manifest = workspace.manifest()?;
     let rows = manifest.table(TAGS).into_iter().flatten();
@@ -145,10 +136,8 @@ fn is_declared(manifest: &Manifest, name: &str) -> bool {
     manifest.table(TABLE).is_some_and(|rows| rows.contains_key(name))
 }
 
-/// Adds a pack, or replaces one that was created at run time, and updates the open workspace.
-///
-/// # Errors
-/// When it is refused, or the file cannot be written; then nothing changes.
+/// Adds a pack, or replaces one that was created at run time, and updates the open workspace. Fails when it is refused, or the file cannot
+/// be written; then nothing changes.
 pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<PackOutcome, PackError> {
     let manifest = workspace.manifest()?;
     let tags: Vec<&str> = manifest.table(TAGS).into_iter().flatten().map(|(tag, _)| tag.as_str()).collect();
@@ -174,10 +163,8 @@ pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Resul
     Ok(put)
 }
 
-/// Removes a pack that was created at run time. Returns whether there was one. The next build removes its outputs.
-///
-/// # Errors
-/// When the pack is in `cortex.toml`, or the file cannot be written.
+/// Removes a pack that was created at run time. Returns whether there was one. The next build removes its outputs. Fails when the pack is
+/// in `cortex.toml`, or the file cannot be written.
 pub fn remove_pack(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> {
     change_packs(workspace, name, |packs| packs.remove(name).is_some())
 }

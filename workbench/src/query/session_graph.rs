@@ -41,9 +41,6 @@ pub struct QueryResult {
 }
 
 /// Answers a query.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<QueryResult, EngineError> {
     let reach = reach(&query.expr).max(if edges { Reach::Below } else { Reach::Named });
     let survey = session.survey(&query.patterns, reach)?;

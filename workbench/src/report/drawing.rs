@@ -32,9 +32,6 @@ pub struct NearGraph {
 }
 
 /// Chooses the nodes near a label; `None` when the graph does not have it. Marked nodes come first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>, WorkbenchError> {
     let Some(focus) = session.graph.find(label) else {
         return Ok(None);

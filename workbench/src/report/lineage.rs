@@ -84,9 +84,6 @@ pub struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// Creates one that searches the store, the workspace and git.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn new(root: &'s Path, session: &'s Session) -> Result<Self, WorkbenchError> {
         let past = Past::new(root, session, &[]).map_err(EngineError::from)?;
         Ok(Self { past, left: LOOKUPS })
@@ -110,9 +107,6 @@ impl<'s> Sources<'s> {
 }
 
 /// Returns the versions of a target; `None` when it has none.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn lineage(
     workspace: &Workspace,
     session: &Session,

@@ -151,10 +151,8 @@ const LINEAGES: usize = 5;
 
 impl Report {
     /// Gathers everything about the workspace, with the graph near `label`, or else near the hottest target: the one whose output changed most often,
-    /// with the longest run among equals; targets of the whole workspace only if there are no others.
-    ///
-    /// # Errors
-    /// When the manifest is wrong, or the store or the sources cannot be read.
+    /// with the longest run among equals; targets of the whole workspace only if there are no others. Fails when the manifest is wrong, or
+    /// the store or the sources cannot be read.
     pub fn gather(workspace: &Workspace, label: Option<&str>) -> Result<Self, WorkbenchError> {
         // A dry run settles the nodes that it visits, so read the marks with their causes first.
         let mut session = workspace.session()?;

@@ -14,9 +14,6 @@ pub fn used_models(build: &BuildRecord) -> bool {
 }
 
 /// Returns the newest builds, the oldest of them first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn timeline(session: &Session) -> Result<Vec<BuildRecord>, WorkbenchError> {
     let mut log = crate::builds::log(&*session.engine.store, session.engine.view).map_err(EngineError::from)?;
     Ok(log.split_off(log.len().saturating_sub(BUILDS)))

@@ -42,9 +42,6 @@ pub struct Exported {
 }
 
 /// Exports the index of a workspace. `project_root`: the URI that its paths are relative to; `version`: of the program.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str, version: &str) -> Result<Exported, O::Error> {
     let mut unread = Vec::new();
     let mut documents = Vec::new();

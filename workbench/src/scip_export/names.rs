@@ -59,9 +59,6 @@ impl NamedType {
 }
 
 /// Names all types and members; adds the labels of missing outputs to `unread`.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub(super) fn name_all_symbols<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<TypesByKey, O::Error> {
     let mut names = TypesByKey::new();
     for (at, key) in symbols.keys().enumerate() {

@@ -70,10 +70,7 @@ impl Symbols {
         found
     }
 
-    /// Opens the three outputs.
-    ///
-    /// # Errors
-    /// When an output is not a table.
+    /// Opens the three outputs. Fails when an output is not a table.
     pub fn open(types: Arc<[u8]>, members: Arc<[u8]>, declarations: Arc<[u8]>) -> Result<Self, SymbolError> {
         let keys = Folded::from_table(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
         let names = Folded::from_table(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
@@ -221,9 +218,6 @@ impl Symbols {
     }
 
     /// Returns the whole index row of a type.
-    ///
-    /// # Errors
-    /// When the row is damaged.
     pub fn type_row(&self, at: usize) -> Result<TypeRow, SymbolError> {
         serde_json::from_slice(self.table().row(at).1).map_err(|_| SymbolError::damaged().at_label("//index:types"))
     }

@@ -106,9 +106,6 @@ impl Gone {
 }
 
 /// Finds names that edits of files leave without a meaning.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn World, files: &[EditedFile]) -> Result<LostNames, O::Error> {
     let touched: BTreeSet<String> = files
         .iter()

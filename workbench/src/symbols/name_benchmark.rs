@@ -89,10 +89,7 @@ impl Outputs for MadeUp {
     }
 }
 
-/// Generates this number of types and queries them.
-///
-/// # Errors
-/// When the synthetic outputs cannot be read: a defect of the program.
+/// Generates this number of types and queries them. Fails when the synthetic outputs cannot be read: a defect of the program.
 pub fn measure(types: usize) -> Result<Measured, SymbolError> {
     let keys: Vec<String> = (0..types).map(key).collect();
     let (index, members, declarations) = (types_table(&keys), members_table(&keys), declarations_table(&keys));

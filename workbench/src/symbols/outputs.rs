@@ -23,16 +23,12 @@ pub trait Outputs {
     /// Error of a failed read.
     type Error: From<SymbolError>;
 
-    /// Returns the outputs of labels and patterns in label order; a pattern may match several targets or none.
-    ///
-    /// # Errors
-    /// When a label matches no target or the store fails. A target that fails is an output without bytes.
+    /// Returns the outputs of labels and patterns in label order; a pattern may match several targets or none. Fails when a label matches
+    /// no target or the store fails. A target that fails is an output without bytes.
     fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Self::Error>;
 
-    /// Returns the labels that patterns match, with the digests of their outputs; `None` for a failed target. Outputs need not be read for it.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
+    /// Returns the labels that patterns match, with the digests of their outputs; `None` for a failed target. Outputs need not be read for
+    /// it. Fails as [`Self::read`] does.
     fn list_digests(&mut self, patterns: &[String]) -> Result<ListedOutputs, Self::Error> {
         let outputs = self.read(patterns)?.into_iter();
         Ok(outputs
@@ -40,10 +36,8 @@ pub trait Outputs {
             .collect())
     }
 
-    /// Returns the words of all types or files. Callers with several questions cache the index.
-    ///
-    /// # Errors
-    /// As [`Self::read`], and when an output is damaged.
+    /// Returns the words of all types or files. Callers with several questions cache the index. Errors: as [`Self::read`], and when an
+    /// output is damaged.
     fn word_index(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Self::Error> {
         let outputs = self.read(&[source.pattern()])?;
         Ok(Arc::new(WordIndex::from_outputs(source, outputs)?))
@@ -109,10 +103,7 @@ pub fn file_label(file: &str, target: &str) -> String {
     format!("//files/{}:{target}", escape(file))
 }
 
-/// Returns the bytes of one target; `None` when its build failed.
-///
-/// # Errors
-/// As [`Outputs::read`].
+/// Returns the bytes of one target; `None` when its build failed. Fails as [`Outputs::read`] does.
 pub fn read_one<O: Outputs>(outputs: &mut O, label: String) -> Result<Option<Arc<[u8]>>, O::Error> {
     let mut read = outputs.read(&[label])?;
     Ok(read.pop().and_then(|output| output.bytes))

@@ -46,10 +46,7 @@ pub struct SymbolPath {
 }
 
 impl SymbolPath {
-    /// Parses a path.
-    ///
-    /// # Errors
-    /// When it is empty, over a limit, or its brackets or names are incomplete; the error has the column.
+    /// Parses a path. Fails when it is empty, over a limit, or its brackets or names are incomplete; the error has the column.
     pub fn parse(text: &str) -> Result<Self, SymbolError> {
         let text = text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {

@@ -116,9 +116,6 @@ impl Level {
 }
 
 /// Finds the members that a type must implement.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn missing_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, key: &str) -> Result<MissingMembers, O::Error> {
     let mut found = MissingMembers::default();
     let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;

@@ -54,10 +54,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Returns the subject of a resolution: the resolved symbol, or the overloads of one name in one type.
-    ///
-    /// # Errors
-    /// As [`Resolution::candidate`].
+    /// Returns the subject of a resolution: the resolved symbol, or the overloads of one name in one type. Fails as
+    /// [`Resolution::candidate`] does.
     pub fn from_resolution(found: &Resolution) -> Result<Self, SymbolError> {
         Ok(Self::of_group(found.meant_with_overloads()?))
     }
@@ -142,18 +140,12 @@ impl Usages {
 }
 
 /// Finds the places that use a subject. `gaps`: projects whose references are not all known, see [`crate::health`].
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject, gaps: &BTreeSet<String>) -> Result<Usages, O::Error> {
     let found = usages_of_all(outputs, symbols, std::slice::from_ref(subject), gaps)?;
     Ok(found.into_iter().next().unwrap_or_default())
 }
 
 /// As [`usages`], for several subjects in their order; requests and reads their inputs together.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn usages_of_all<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -121,9 +121,6 @@ pub struct WordIndex {
 
 impl WordIndex {
     /// Builds the index of the outputs of a source.
-    ///
-    /// # Errors
-    /// When an output with required words is damaged.
     pub fn from_outputs(source: WordSource, outputs: Vec<Output>) -> Result<Self, SymbolError> {
         let listed = outputs.iter().map(|output| {
             let digest = output.bytes.as_deref().map(Digest::of);
@@ -134,10 +131,7 @@ impl WordIndex {
     }
 
     /// Builds the index of the listed labels and digests of their outputs. Takes over the rows of `before` with the same digest; `read` returns the
-    /// other outputs, in the order of the labels.
-    ///
-    /// # Errors
-    /// When an output cannot be read, or one with required words is damaged.
+    /// other outputs, in the order of the labels. Fails when an output cannot be read, or one with required words is damaged.
     pub fn update<E: From<SymbolError>>(
         source: WordSource,
         listed: Vec<(Arc<str>, Option<Digest>)>,

@@ -210,10 +210,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Settles every node of `wanted` and everything that it needs.
-    ///
-    /// # Errors
-    /// When the store breaks. Failures of targets are no errors.
+    /// Settles every node of `wanted` and everything that it needs. Fails when the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
         if self.is_stopped() {
             return Ok(());
@@ -313,9 +310,6 @@ impl<'a> Run<'a> {
     }
 
     /// Commits the rest, stops the workers and returns the rows that the session must write.
-    ///
-    /// # Errors
-    /// When results could not be committed.
     pub fn finish_run(mut self) -> Result<Leftover, RunError> {
         if self.is_stopped() {
             // The next build defers the questions that were not sent again.

@@ -81,9 +81,6 @@ impl Outbox {
     }
 
     /// Sends everything that waits, with other rows, to be committed.
-    ///
-    /// # Errors
-    /// When an earlier batch could not be committed.
     pub(super) fn send_batch(&mut self, rows: Vec<RowChange>) -> Result<(), StoreError> {
         self.bytes = 0;
         self.writer.send(Batch {
@@ -95,9 +92,6 @@ impl Outbox {
     }
 
     /// Waits until all batches are committed.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
     pub(super) fn finish_batches(&mut self) -> Result<(), StoreError> {
         self.writer.finish()
     }

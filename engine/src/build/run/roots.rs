@@ -97,9 +97,6 @@ impl Run<'_> {
     }
 
     /// Resolves `patterns`.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub fn roots(&mut self, patterns: &PatternSet) -> Result<Roots, RunError> {
         let mut roots = Roots::default();
         let mut seen: FxHashSet<NodeId> = FxHashSet::default();

@@ -101,10 +101,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads and checks a manifest with the rulesets that it names, and the rows that `data` adds to its data tables.
-///
-/// # Errors
-/// All errors, in order of place.
+/// Reads and checks a manifest with the rulesets that it names, and the rows that `data` adds to its data tables. Errors: all errors, in
+/// order of place.
 pub fn load(
     main: &ManifestSource<'_>,
     data: Option<&ManifestSource<'_>>,

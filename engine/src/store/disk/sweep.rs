@@ -194,9 +194,6 @@ struct UnownedBlob {
 
 impl DiskStore {
     /// Finds garbage: results and blobs protected neither by `marks`, nor by a kept version, nor by age.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn find_garbage(&self, mut marks: Marks, policy: &Policy) -> Result<Plan, StoreError> {
         let Versions { protected: kept, gone } = self.versions(&marks, policy)?;
         let mut plan = Plan::default();
@@ -219,10 +216,8 @@ impl DiskStore {
         Ok(plan)
     }
 
-    /// Removes the planned results, except those used since. Returns counts of the removed ones.
-    ///
-    /// # Errors
-    /// When the store cannot be written. Results removed before stay removed.
+    /// Removes the planned results, except those used since. Returns counts of the removed ones. Fails when the store cannot be written.
+    /// Results removed before stay removed.
     pub fn sweep(&self, plan: &Plan) -> Result<Tally, StoreError> {
         let mut removed = Tally::default();
         let mut most = STEP;
@@ -279,17 +274,11 @@ impl DiskStore {
     }
 
     /// Returns the views that have rows.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn views_with_rows(&self) -> Result<Vec<ViewId>, StoreError> {
         self.run_reading(super::census::views)
     }
 
     /// Removes all rows of a view and its versions; its ledger stays.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn forget_view(&self, view: ViewId) -> Result<(), StoreError> {
         let parts: Vec<Part> = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).collect();
         self.clear(view, &parts)?;
@@ -297,9 +286,6 @@ impl DiskStore {
     }
 
     /// Removes the rows of some parts of a view.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn clear(&self, view: ViewId, parts: &[Part]) -> Result<(), StoreError> {
         parts.iter().try_for_each(|part| self.clear_table(view, schema::table_of(*part)))
     }

@@ -77,18 +77,12 @@ impl Verified {
 
 impl DiskStore {
     /// Opens every row, hashes every blob, follows every reference. Sees one state of the store: does not release it before the end.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn verify_everything(&self) -> Result<Verified, StoreError> {
         self.verify_with(|| {})
     }
 
     /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that other processes store or remove
     /// meanwhile do not count as damaged; the next verification may check them.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn verify_among_others(&self) -> Result<Verified, StoreError> {
         self.verify_with(|| self.release_to_others())
     }
@@ -118,9 +112,6 @@ impl DiskStore {
     }
 
     /// Applies the repairs; returns their number.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn repair(&self, damage: &[DamagedItem]) -> Result<usize, StoreError> {
         let mut repairs: Vec<&Repair> = damage
             .iter()

@@ -23,9 +23,6 @@ pub struct Edited {
 type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
 /// Changes rows of a table.
-///
-/// # Errors
-/// When a page that is needed is missing or malformed.
 pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl Fetch<E>) -> Result<Edited, E> {
     let top = Page::from_root_blob(root.clone())?;
     if top.level == 0 {

@@ -63,10 +63,7 @@ impl Producer for FactsOf {
     }
 }
 
-/// Reads the blob of [`FactsOf`].
-///
-/// # Errors
-/// If the blob is no output of [`FactsOf`].
+/// Reads the blob of [`FactsOf`]. Fails if the blob is no output of [`FactsOf`].
 pub fn decode_facts(input: &Input) -> Result<Facts, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("the facts of a type cannot be decoded: {error}")))
 }

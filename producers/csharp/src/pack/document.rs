@@ -47,9 +47,6 @@ struct Remains {
 
 impl<'i> Document<'i> {
     /// Reads the inputs `selection` and `outlines`, and the optional `semantics`, `files` and `indexed`.
-    ///
-    /// # Errors
-    /// If one is missing or invalid.
     pub fn from_inputs(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let selection = read_selection(&inputs.single("selection")?.bytes)?;
         let mut texts = BTreeMap::new();

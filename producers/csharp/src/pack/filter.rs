@@ -155,10 +155,7 @@ impl InvalidFilter {
     }
 }
 
-/// Parses a filter.
-///
-/// # Errors
-/// The first error, or the exceeded limit.
+/// Parses a filter. Errors: the first error, or the exceeded limit.
 pub fn parse_filter(text: &str) -> Result<Filter, InvalidFilter> {
     if text.len() > MOST_BYTES {
         let message = format!("a filter has at most {} KiB", MOST_BYTES >> 10);

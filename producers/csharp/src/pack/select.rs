@@ -436,10 +436,7 @@ fn nothing<'k>(what: String, token: &str, known: impl Iterator<Item = &'k str>) 
     diagnostic.candidates(candidates)
 }
 
-/// Checks that all tags and accessibilities in a filter exist; needs no type.
-///
-/// # Errors
-/// The first unknown name.
+/// Checks that all tags and accessibilities in a filter exist; needs no type. Errors: the first unknown name.
 pub fn names_exist(filter: &Filter, tags: &[&str]) -> Result<(), InvalidFilter> {
     filter.primaries.iter().try_for_each(|primary| name_exists(primary, tags))
 }
@@ -483,9 +480,6 @@ fn evaluate(expr: &Expr, sets: &[Vec<bool>], count: usize) -> Vec<bool> {
 }
 
 /// Reads the blob of [`Select`].
-///
-/// # Errors
-/// If the blob is invalid.
 pub fn read_selection(bytes: &[u8]) -> Result<Selection, Failure> {
     serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("a selection cannot be read: {error}")))
 }

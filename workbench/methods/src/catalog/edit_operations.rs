@@ -364,10 +364,7 @@ pub const OPERATIONS: &[EditOperation] = &[
 /// Arguments of every operation.
 pub const ALWAYS: [&str; 2] = ["basic", "full"];
 
-/// Refuses an argument that the operation ignores, because the caller expects an effect of it.
-///
-/// # Errors
-/// When there is such an argument.
+/// Refuses an argument that the operation ignores, because the caller expects an effect of it. Fails when there is such an argument.
 pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
     let given = serde_json::to_value(edit).expect("invariant: arguments are plain values");
     let line = edit.op.operation();

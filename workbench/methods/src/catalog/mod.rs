@@ -166,10 +166,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
         Self::EFFECT <= Effect::Reads
     }
 
-    /// Returns the answer.
-    ///
-    /// # Errors
-    /// When there is no answer; diagnostics already reported are not repeated.
+    /// Returns the answer. Fails when there is no answer; diagnostics already reported are not repeated.
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Self::Answer, Failed>;
 
     /// Formats the answer for people and models.

@@ -35,10 +35,8 @@ impl Turn {
         }
     }
 
-    /// Waits for the right for at most `patience`, and fails early if the first holder has it longer than `long`. Other waiters report `what`.
-    ///
-    /// # Errors
-    /// The name of the holder, when the time is over or the wait was cancelled.
+    /// Waits for the right for at most `patience`, and fails early if the first holder has it longer than `long`. Other waiters report
+    /// `what`. Errors: the name of the holder, when the time is over or the wait was cancelled.
     pub fn acquire_turn(
         &self,
         what: &'static str,

@@ -71,10 +71,7 @@ impl ToolMethods {
         }
     }
 
-    /// Returns the method that a call selects, and its arguments.
-    ///
-    /// # Errors
-    /// When a group has no such operation.
+    /// Returns the method that a call selects, and its arguments. Fails when a group has no such operation.
     pub fn method_of(self, arguments: JsonObject) -> Result<(&'static MethodEntry, Value), Failed> {
         match self {
             Self::Method(entry) => Ok((entry, arguments.into())),

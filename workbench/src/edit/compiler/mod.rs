@@ -88,9 +88,6 @@ pub fn may_be_compiled(files: &[EditedBytes]) -> bool {
 
 /// Runs the check on the workspace with the texts after an edit; if there are errors, also with the texts before, to find the new ones. The caller
 /// has checked that the command is trusted.
-///
-/// # Errors
-/// When the copy cannot be written.
 pub fn check_edit(root: &Path, disk: &Disk, setting: &CheckSetting, files: &[EditedBytes], cancel: &Cancel) -> io::Result<Compiled> {
     let _alone = checkout::lock_folder(root, FOLDER)?;
     let tree = disk.tree()?;
