@@ -212,7 +212,6 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 }
 
-/// Writes one message.
 pub async fn write_message<W: AsyncWrite + Unpin>(to: &mut W, framing: Framing, message: &[u8]) -> io::Result<()> {
     match framing {
         Framing::Lines => {

@@ -139,12 +139,10 @@ fn read_present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::
     Value::deserialize(from).map(Some)
 }
 
-/// Builds the message of an answer.
 pub fn answer_message(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// Builds the message of an error.
 pub fn error(id: &Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }

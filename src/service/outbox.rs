@@ -94,7 +94,6 @@ mod tests {
         }
     }
 
-    /// Runs a future to its end.
     fn run<T>(future: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
         runtime.block_on(future)

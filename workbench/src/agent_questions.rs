@@ -225,7 +225,6 @@ pub enum Handed {
     Unknown,
 }
 
-/// Notes an answer.
 pub fn hand_in(notes: &Notes, id: &str, given: SubmittedAnswer) -> io::Result<Handed> {
     let Some(mut note) = notes.read_note(id)? else {
         return Ok(Handed::Unknown);

@@ -30,7 +30,6 @@ const ROUNDS: usize = 3;
 /// Seconds since 1970, in the future: results with this time count as new.
 const NOW: u64 = 4_000_000_000;
 
-/// Returns a unique, incompressible output.
 fn incompressible_output(number: u64, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut bytes);

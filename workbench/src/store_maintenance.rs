@@ -234,7 +234,6 @@ pub fn pins(store: &dyn Store, view: ViewId) -> Result<Vec<Pin>, StoreError> {
     Ok(store.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row).collect())
 }
 
-/// Pins a version.
 pub fn pin(
     store: &dyn Store,
     view: ViewId,
@@ -260,7 +259,6 @@ pub fn pin(
     store.commit(view, commit)
 }
 
-/// Removes pins.
 pub fn unpin(store: &dyn Store, view: ViewId, pins: &[Pin]) -> Result<(), StoreError> {
     let row = |pin: &Pin| (Part::Pins, row_key(&pin.label, pin.version), None);
     store.commit(

@@ -16,7 +16,6 @@ pub(super) struct LazyExports {
 }
 
 impl LazyExports {
-    /// Creates the exports of a view.
     pub fn new(world: Arc<dyn World>, store: Arc<dyn Store>, view: ViewId) -> Self {
         Self {
             world,

@@ -204,7 +204,6 @@ impl LookupTable {
         self.page_to_change(id.0 / NODES).lookups((id.0 % NODES) as usize)
     }
 
-    /// Replaces the lookups of a node.
     pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
         let (number, slot) = (id.0 / NODES, (id.0 % NODES) as usize);
         let page = self.page_to_change(number);

@@ -203,7 +203,6 @@ impl Graph {
         self.briefs.get(id.index()).is_some_and(|brief| brief.has_edges)
     }
 
-    /// Whether the node has an output.
     pub fn has_result(&self, id: NodeId) -> bool {
         self.briefs.get(id.index()).is_some_and(|brief| brief.has_result)
     }

@@ -189,7 +189,6 @@ impl<'a> TableRows<'a> {
         Ok(Self { label, reader, blobs })
     }
 
-    /// Returns the value of a key.
     pub fn get(&mut self, key: &str) -> Result<Option<pages::Value>, ExpandError> {
         self.blobs.looked_up(self.label.as_str(), Lookup::Row(key));
         let found = self.reader.get::<PageError>(key, |digest| Ok(self.blobs.page(digest)));

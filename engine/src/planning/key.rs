@@ -35,7 +35,6 @@ pub struct KeyDescription<'a> {
 pub trait KeyWriter {
     /// Starts a list of `len` entries of `tag`.
     fn begin_list(&mut self, tag: &'static str, len: usize);
-    /// Writes a text or bytes field.
     fn field(&mut self, tag: &'static str, bytes: &[u8]);
     fn digest(&mut self, tag: &'static str, digest: &Digest) {
         self.field(tag, &digest.0);
@@ -86,7 +85,6 @@ impl KeyWriter for Hashing {
     }
 }
 
-/// Computes the key of a description.
 pub fn action_key(description: &KeyDescription<'_>) -> ActionKey {
     let mut writer = Hashing(blake3::Hasher::new_derive_key("cortex 2026-11 action key 1"));
     describe(description, &mut writer);

@@ -44,6 +44,5 @@ pub trait Farm: Send + Sync {
     /// Sends a shard and waits for its answer. `None` if this process must do the work; returns at once when `given_up` is set.
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>>;
 
-    /// Records the outcome of a shard.
     fn note(&self, outcome: &ShardOutcome);
 }

@@ -33,7 +33,6 @@ pub struct ProducerId {
 }
 
 impl ProducerId {
-    /// Joins a name and a version.
     pub fn new(name: impl Into<String>, version: u32) -> Self {
         Self {
             name: name.into(),

@@ -20,7 +20,6 @@ pub struct BlobRef {
 }
 
 impl BlobRef {
-    /// Returns the reference to these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self {
             digest: Digest::of(bytes),

@@ -82,7 +82,6 @@ impl Exchanged {
         }
     }
 
-    /// Adds other counts.
     pub fn add_exchange(&mut self, other: &Self) {
         self.hits += other.hits;
         self.misses += other.misses;

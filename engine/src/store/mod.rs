@@ -245,7 +245,6 @@ pub trait Store: Send + Sync {
     /// Returns the result stored under a key.
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError>;
 
-    /// Returns one row of a view.
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Returns all rows of a part of a view, in key order.

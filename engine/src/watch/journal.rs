@@ -38,7 +38,6 @@ impl Journal {
         }
     }
 
-    /// Records a change of a path.
     pub(crate) fn record_path(&mut self, path: &str) {
         self.now += 1;
         self.last.insert(path.to_owned(), self.now);

@@ -92,7 +92,6 @@ impl<'m> ChangedFiles<'m> {
         Some(layout)
     }
 
-    /// Adds the owners of further files.
     pub fn add_owners<'f>(&self, layout: &mut Layout, files: impl IntoIterator<Item = &'f str>) -> Option<()> {
         // Without that table a file belongs to the nearest project.
         let Some(table) = self.moves.digest("files", "") else {

@@ -28,7 +28,6 @@ struct ChunkRow {
     types: Vec<String>,
 }
 
-/// Whether a type ends its chunk.
 pub(super) fn ends_chunk(key: &str) -> bool {
     let [a, b, c, d, ..] = Digest::of(key.as_bytes()).0;
     u32::from_le_bytes([a, b, c, d]).is_multiple_of(AVERAGE)

@@ -200,7 +200,6 @@ fn merge(symbol: &str, found: Vec<(&str, Declared, Vec<Using>)>) -> Option<Compl
     Some(whole)
 }
 
-/// Merges the parts of nested types.
 fn join_nested(mut parts: Vec<Nested>, encloser: TypeKind) -> Vec<Nested> {
     parts.sort();
     let mut joined: Vec<Nested> = Vec::with_capacity(parts.len());

@@ -196,7 +196,6 @@ impl<'i> Facts<'i> {
         })
     }
 
-    /// Returns the facts for readers.
     pub fn info(self) -> Result<Info, Failure> {
         let (key, row) = type_row(self.inputs)?;
         let deps = deps::decode_dependencies(self.inputs.single("deps")?)?;

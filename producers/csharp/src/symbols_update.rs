@@ -155,7 +155,6 @@ impl Update<'_> {
         Some(())
     }
 
-    /// Returns the entry of a type from its declarations.
     fn declared_entry(&self, key: &str, row: &TypeRow) -> Option<Entry> {
         let mut found: Option<Entry> = None;
         for file in &row.files {

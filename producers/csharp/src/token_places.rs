@@ -116,7 +116,6 @@ impl<'t> AlignedText<'t> {
         skipped.get(token.text(self.body)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the token of the text at a place.
     pub(super) fn token_at(&self, place: u32) -> usize {
         self.tokens.partition_point(|token| token.end <= place)
     }

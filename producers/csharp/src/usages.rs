@@ -190,7 +190,6 @@ impl File {
         start..byte(span.last, span.to).max(start)
     }
 
-    /// Returns the tokens of a range of the file.
     fn tokens_of(&self, span: Span) -> Range<usize> {
         let bytes = self.bytes(span);
         let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);

@@ -70,7 +70,6 @@ impl Reply {
         }
     }
 
-    /// Creates the reply to a question.
     pub(super) fn to(question: &Question<'_>) -> Self {
         match question.wants {
             Wants::Text => Self::new(question.max_tokens),

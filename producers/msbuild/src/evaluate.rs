@@ -160,7 +160,6 @@ impl<'a> Pass<'a, '_> {
         self.found.sdk = self.sdks.join(";");
     }
 
-    /// Registers an SDK of the project.
     fn register_sdk(&mut self, name: &str, spot: Spot<'_>) {
         let name = name.split('/').next().unwrap_or(name).to_owned();
         if name.is_empty() || self.sdks.contains(&name) {

@@ -75,7 +75,6 @@ impl Scope<'_> {
         self.expand_at(text, 0)
     }
 
-    /// Expands text at a nesting depth.
     pub(super) fn expand_at(&self, text: &str, depth: u32) -> String {
         if !text.contains("$(") {
             return text.to_owned();

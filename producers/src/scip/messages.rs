@@ -46,7 +46,6 @@ pub struct Index {
 }
 
 impl Index {
-    /// Returns the encoded index.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
     }

@@ -73,7 +73,6 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Creates the fault of a diagnostic.
     pub fn from_diagnostic(why: &Diagnostic) -> Self {
         Self {
             code: why.code.clone(),

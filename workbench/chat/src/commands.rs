@@ -233,7 +233,6 @@ fn model(conversation: &mut ChatConversation, name: Option<&str>) -> Result<Stri
     })
 }
 
-/// Formats a failure as Markdown.
 pub fn failure_markdown(failed: &Failed) -> String {
     tools::describe_failure(failed)
 }

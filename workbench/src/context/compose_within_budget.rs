@@ -121,7 +121,6 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
 }
 
 impl ComposedText<'_> {
-    /// Returns the unused tokens.
     pub(super) fn free_tokens(&self) -> usize {
         self.room - self.used
     }

@@ -156,7 +156,6 @@ fn parse(bytes: &[u8]) -> Option<SavedDocuments> {
     })
 }
 
-/// Saves the documents of an index.
 pub fn save_documents(root: &Path, index: &Index) -> io::Result<()> {
     let all = index.vocabulary().all_words();
     let used = used_words(index, &all);

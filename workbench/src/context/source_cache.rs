@@ -74,7 +74,6 @@ impl SourceCache {
         kept.outlines.get(&at).cloned()
     }
 
-    /// Keeps an outline.
     pub fn insert_outline(&self, at: usize, outline: Arc<[u8]>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.outlines.insert(at, outline);

@@ -21,7 +21,6 @@ pub(super) fn note_name(content: &str) -> String {
     format!("{FOLDER}/{content}")
 }
 
-/// Stores the bytes of a content.
 pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<()> {
     match content {
         Some(content) => files.write_note(&note_name(content), bytes),

@@ -112,7 +112,6 @@ pub trait Files {
     /// Writes a line to a log, if that log is enabled; a failed write is ignored.
     fn log_line(&self, category: Category, line: &str);
 
-    /// Whether any log is enabled.
     fn is_logging(&self) -> bool;
 
     /// Reads a file of at most [`super::encoding::LARGEST`] bytes; `None` when it does not exist. Fails when it is not a regular file, is
@@ -136,7 +135,6 @@ pub trait Files {
     /// Whether two paths are names of the same file.
     fn is_one(&self, path: &str, other: &str) -> bool;
 
-    /// Reads a note.
     fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
 
     /// Writes a note durably; the note is at every moment either the old or the new one. Fails when the note cannot be written; the old one

@@ -59,7 +59,6 @@ impl Flags {
         Self::from_list(self.names.iter().copied().chain([flag]))
     }
 
-    /// Whether the flag is set.
     pub fn has(&self, flag: Flag) -> bool {
         self.mask & flag as u32 != 0
     }

@@ -63,7 +63,6 @@ impl Overlay {
         self.used_at.saturating_add(self.lifetime)
     }
 
-    /// Whether the overlay has expired.
     pub fn is_over(&self, now: u64) -> bool {
         self.expires_at() <= now
     }

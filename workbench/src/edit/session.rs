@@ -237,7 +237,6 @@ impl EditSession {
         Ok(all)
     }
 
-    /// Ends the session.
     pub fn end_session(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&note_name(&self.id))
     }

@@ -102,7 +102,6 @@ impl<'s> Staged<'s> {
         stat_if_exists(&self.folder, self.name).is_ok_and(|now| now.as_ref().map(stamp) == self.save.seen)
     }
 
-    /// Saves the file.
     pub(super) fn save(&self) -> io::Result<()> {
         kill_points::check_killed()?;
         match &self.how {

@@ -60,7 +60,6 @@ fn engine_on_documents(engine: Engine, documents: Documents, on_results: OnResul
     }
 }
 
-/// Records results that an overlay needs.
 fn note_needed_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
     let _alone = files.lock_for_editing()?;
     texts::add_results(files, name, keys)

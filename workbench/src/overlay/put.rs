@@ -111,7 +111,6 @@ fn recorded_path(path: &str) -> String {
     parts.join("/")
 }
 
-/// Encodes a text in the encoding of the path.
 fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, wanted: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
     let encoding = match wanted {
         Some(encoding) => encoding,

@@ -40,7 +40,6 @@ pub struct QueryResult {
     pub unsure: usize,
 }
 
-/// Answers a query.
 pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<QueryResult, EngineError> {
     let reach = reach(&query.expr).max(if edges { Reach::Below } else { Reach::Named });
     let survey = session.survey(&query.patterns, reach)?;

@@ -8,7 +8,6 @@ use engine::store::builds::BuildRecord;
 /// Limit of builds.
 pub const BUILDS: usize = 60;
 
-/// Whether a build asked models.
 pub fn used_models(build: &BuildRecord) -> bool {
     build.spent.as_ref().is_some_and(|spent| spent.calls > 0) || build.answers.sum() > 0
 }

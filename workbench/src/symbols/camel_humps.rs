@@ -26,7 +26,6 @@ impl Humps {
         }
     }
 
-    /// Whether the pattern matches a name.
     pub fn matches(&self, name: &str) -> bool {
         self.lies_on(name, |starts, reach| {
             starts & u128::MAX.checked_shl(reach.trailing_zeros() + 1).unwrap_or(0)

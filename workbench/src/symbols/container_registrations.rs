@@ -52,7 +52,6 @@ pub(super) struct Registration {
     pub lines: (u32, u32),
 }
 
-/// Finds the registrations of a text.
 pub(super) fn registrations(text: &str) -> Vec<Registration> {
     let tokens = lex(text).tokens;
     let reader = Reader { text, tokens: &tokens };

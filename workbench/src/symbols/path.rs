@@ -120,7 +120,6 @@ impl SymbolPath {
         Some(format!("{types}{owner}#{}", &scope[owner.len() + 1..]))
     }
 
-    /// Whether the path has a wildcard.
     pub fn is_wild(&self) -> bool {
         self.segments.iter().any(|segment| is_wild(&segment.name)) || self.member.as_deref().is_some_and(is_wild)
     }

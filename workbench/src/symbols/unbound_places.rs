@@ -77,7 +77,6 @@ pub(super) fn add_unbound<O: Outputs>(
     Ok(())
 }
 
-/// Returns the place at a byte of a text.
 pub(super) fn place_at(file: &str, text: &str, byte: usize) -> Place {
     let (line, column) = line_and_column(text, byte);
     let start = text[..byte].rfind('\n').map_or(0, |end| end + 1);

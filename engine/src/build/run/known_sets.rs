@@ -92,7 +92,6 @@ impl KnownSets {
         self.malformed.get(set).map(String::as_str)
     }
 
-    /// Whether a table has a row of that key.
     pub(super) fn has_row(&mut self, table: Digest, key: &str, blobs: &Blobs) -> Result<RowPresence, RunError> {
         let reader = match self.row_readers.entry(table) {
             Entry::Occupied(known) => known.into_mut(),

@@ -51,7 +51,6 @@ impl Outbox {
         self.used.push((key, at));
     }
 
-    /// Adds a version of a node.
     pub(super) fn add_version(&mut self, label: String, version: HistoryRecord) {
         self.history.push((label, version));
     }

@@ -285,7 +285,6 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     }
 }
 
-/// Reads the rules of a file.
 fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::RuleReader<'_>, drafts: &mut Vec<rules::RuleDraft>) {
     let Some(item) = document.root_fields().get("rule") else {
         return;

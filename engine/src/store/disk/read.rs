@@ -165,7 +165,6 @@ pub(super) fn blobs_missing(database: &dyn ReadableDatabase, digests: &[Digest])
     digests.iter().map(missing).collect()
 }
 
-/// Reads the record of an action.
 pub(super) fn action(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<ActionRecord>, redb::Error> {
     single(database, ACTIONS, &key.0.0, |body| {
         codec::decode_action(&compression::open_body(body)?).ok()

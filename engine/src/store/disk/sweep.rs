@@ -273,7 +273,6 @@ impl DiskStore {
         }
     }
 
-    /// Returns the views that have rows.
     pub fn views_with_rows(&self) -> Result<Vec<ViewId>, StoreError> {
         self.run_reading(super::census::views)
     }
@@ -546,7 +545,6 @@ fn forget_rows(database: &redb::Database, table: Table, view: ViewId, most: usiz
     Ok(removed)
 }
 
-/// Removes the chunks of a blob.
 pub(super) fn remove_chunks(
     data: &mut redb::Table<'_, &'static [u8], &'static [u8]>,
     record: &codec::BlobRecord,

@@ -432,7 +432,6 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
     count_rows(HISTORY, &open, met, verified)
 }
 
-/// Opens all rows of a table.
 fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let Some(open) = schema::open_table_to_read(&txn, table)? else {

@@ -125,7 +125,6 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Skips the group or token.
     pub(super) fn skip_group(&mut self) {
         self.at = self.next_after_group(self.at).min(self.end.max(self.at + 1));
     }

@@ -78,7 +78,6 @@ impl IntegerRange {
         Self::ALL.get(digit.to_digit(10)? as usize).copied()
     }
 
-    /// Whether the value is negative.
     pub fn is_negative(self) -> bool {
         matches!(
             self,

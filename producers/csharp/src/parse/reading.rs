@@ -35,7 +35,6 @@ impl Reading<'_, '_> {
         self.shown.original(node.byte_range())
     }
 
-    /// Returns the tokens of a node.
     pub(crate) fn range(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
         self.tokens.range(self.bytes_of_node(node))
     }

@@ -390,7 +390,6 @@ pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
 }
 
 impl EditOperation {
-    /// Whether the operation takes an argument.
     fn takes(&self, id: &str) -> bool {
         let own = if id == "path" { PATH } else { id };
         let takes_path = self.form.contains("PATH");

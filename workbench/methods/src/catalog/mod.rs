@@ -314,7 +314,6 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<work_list::List>(),
 ];
 
-/// Returns the line of a method.
 pub const fn entry<M: Method>() -> MethodEntry {
     MethodEntry {
         name: M::NAME,

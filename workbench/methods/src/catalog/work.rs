@@ -147,7 +147,6 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
 }
 
 impl Round {
-    /// Whether a target has its output.
     pub fn has_output(&self, label: &str) -> bool {
         self.report.roots.iter().any(|root| *root.label == *label && root.output.is_some())
     }

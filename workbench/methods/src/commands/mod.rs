@@ -54,7 +54,6 @@ impl CommandAnswer {
         }
     }
 
-    /// Ends the command with this outcome.
     pub fn with_outcome(self, outcome: Outcome) -> Self {
         Self { outcome, ..self }
     }

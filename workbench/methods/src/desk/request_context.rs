@@ -254,7 +254,6 @@ impl RequestContext {
         self.open_workspace(purpose, asking, Access::Build)
     }
 
-    /// Opens the workspace to build.
     pub fn building(&self, purpose: &str) -> Result<Workspace, Failed> {
         self.open_workspace(purpose, &AskingArgs::default(), Access::Build)
     }

@@ -177,7 +177,6 @@ fn tokens(tools: &[Tool]) -> usize {
     producers::llm::tokens::o200k(&json!({ "tools": tools }).to_string())
 }
 
-/// Builds the tool of these methods.
 pub(super) fn tool_of_methods(name: String, input: JsonObject, entries: &[&MethodEntry]) -> Tool {
     Tool {
         description: purpose(&name).to_owned(),

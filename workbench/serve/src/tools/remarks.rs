@@ -80,7 +80,6 @@ fn with_candidates(diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// Limits the candidates of a diagnostic.
 fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
     let mut cut = diagnostic.clone();
     cut.candidates.truncate(candidates);

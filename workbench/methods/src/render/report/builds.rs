@@ -267,7 +267,6 @@ impl Chart<'_> {
     }
 }
 
-/// Describes a build in one sentence.
 fn build_sentence(build: &BuildRecord, report: &Report) -> String {
     let mut text = format!(
         "Build {} · {} · {} · {} ran, {} cached, {} unchanged",

@@ -80,7 +80,6 @@ fn write_report(html: &mut Html, report: &Report) {
     html.script(SCRIPT);
 }
 
-/// Writes a section with its heading.
 fn write_section(html: &mut Html, id: &'static str, title: &str, note: &str, inner: impl FnOnce(&mut Html)) {
     html.newline();
     let heading = format!("{id}-heading");
