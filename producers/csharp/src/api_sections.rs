@@ -8,10 +8,9 @@
 
 use super::attributes::attribute_name;
 use super::outline_info::{self, Info, InfoMember};
-use super::structure::check_flags;
 use super::types::symbol_of;
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::write_table;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,10 +40,6 @@ pub struct ApiSections;
 impl Producer for ApiSections {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/api-sections", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn fold(&self) -> Option<&dyn Fold> {

@@ -6,8 +6,7 @@
 //! ends, is named [`LAST`].
 
 use super::graph_update::Versions;
-use super::structure::check_flags;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::digest::Digest;
 use engine::values::json;
@@ -62,10 +61,6 @@ pub struct Chunks;
 impl Producer for Chunks {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/chunks", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {

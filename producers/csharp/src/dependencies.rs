@@ -4,9 +4,8 @@
 //! It repeats `//types/T:deps` without evidence, for readers that need all types at once.
 
 use super::deps;
-use super::structure::check_flags;
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::json;
 use engine::values::table::write_table;
 use rayon::prelude::*;
@@ -36,10 +35,6 @@ pub struct DependencyTable;
 impl Producer for DependencyTable {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/dependencies", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn fold(&self) -> Option<&dyn Fold> {

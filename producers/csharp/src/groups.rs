@@ -4,8 +4,7 @@
 
 use super::graph::GraphRow;
 use super::graph_update::Versions;
-use super::structure::check_flags;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, UpdatedRows};
 use engine::values::json;
 use engine::values::table::{Table, write_table};
@@ -29,10 +28,6 @@ pub struct Groups;
 impl Producer for Groups {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/groups", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {

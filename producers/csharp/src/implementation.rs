@@ -9,8 +9,7 @@ use super::complete::{self, Complete};
 use super::hashes::{impl_modifiers, member_access, order_counts, signature};
 use super::ids::{kind_rank, member_key, member_kind_word};
 use super::model::{Member, MemberKind, TypeKind};
-use super::structure::check_flags;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::json;
 use serde::{Deserialize, Serialize};
 
@@ -55,10 +54,6 @@ pub struct Implementation;
 impl Producer for Implementation {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/impl", 2)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

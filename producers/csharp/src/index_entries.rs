@@ -4,8 +4,7 @@
 //! `files`; `file` is the first.
 
 use super::ids::short_hash;
-use super::structure::check_flags;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::values::table::Table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -63,10 +62,6 @@ pub struct IndexEntries;
 impl Producer for IndexEntries {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/index-entries", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

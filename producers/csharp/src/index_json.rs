@@ -7,8 +7,8 @@ use super::ids::short_hash;
 use super::index_entries::SEPARATOR;
 use super::pack::form::PackFacts;
 use super::project_ownership::Layout;
-use super::structure::{Config, check_flags};
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use super::structure::Config;
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -47,10 +47,6 @@ pub struct IndexJson;
 impl Producer for IndexJson {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/index-json", 2)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

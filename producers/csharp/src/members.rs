@@ -14,7 +14,7 @@ use super::hashes::{member_access, signature};
 use super::ids::{member_key, member_kind_word, short_hash};
 use super::model::{Member, MemberKind};
 use super::render::doc;
-use super::structure::{check_flags, member_ids};
+use super::structure::member_ids;
 use super::xmldoc::normal;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
@@ -122,10 +122,6 @@ pub struct Members;
 impl Producer for Members {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/members", 4)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

@@ -19,9 +19,8 @@ use super::friends::ANY;
 use super::mentions::{Place, join_path, levels};
 use super::names::{NamedType, Names};
 use super::project_ownership::{Layout, WrittenUsing, directory};
-use super::structure::check_flags;
 use super::types::{TypeRow, decode_all, scope_of, symbol_of};
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
 use engine::values::json;
 use engine::values::table::{Table, write_table};
@@ -42,10 +41,6 @@ pub struct Symbols;
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/symbols", 18)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {

@@ -6,8 +6,7 @@
 use super::complete::{self, Complete};
 use super::hashes::one_line;
 use super::ids::member_key;
-use super::structure::check_flags;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,10 +28,6 @@ pub struct XmlDoc;
 impl Producer for XmlDoc {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/xmldoc", 2)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

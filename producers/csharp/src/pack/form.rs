@@ -5,8 +5,7 @@
 //! them. Summaries do not affect which types fit a budget.
 
 use super::document::Document;
-use crate::structure::check_flags;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::json;
@@ -93,10 +92,6 @@ impl Producer for Form {
 
     fn sees(&self, _: &Params) -> Sees {
         Sees { vars: true, label: false }
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
