@@ -19,7 +19,6 @@ pub mod editor;
 pub mod example_symbol;
 pub mod exported_states;
 pub mod facts;
-pub mod fill_store;
 pub mod garbage;
 pub mod generating;
 pub mod git;
