@@ -440,8 +440,9 @@ pub trait Producer: Send + Sync {
     /// Checks parameters when the manifest is read. By default a producer has none, so that every unknown name is reported. Errors: one
     /// [`ParamError`] for each wrong parameter.
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let unknown: Vec<ParamError> = params.keys().map(|name| ParamError::unknown_parameter(name, &[])).collect();
-        if unknown.is_empty() { Ok(()) } else { Err(unknown) }
+        let mut errors = ParamErrors::default();
+        errors.add_unknown(params, &[]);
+        errors.into_result()
     }
 
     /// Returns the names of outputs that get nodes of their own, for a producer of a tree of several: see [`crate::manifest::read`].
@@ -501,6 +502,32 @@ impl ParamError {
             hint: Some(hint),
             unknown: true,
         }
+    }
+}
+
+/// The wrong parameters of a producer that were found so far.
+#[derive(Debug, Default)]
+pub struct ParamErrors(Vec<ParamError>);
+
+impl ParamErrors {
+    /// Adds all parameters that are not among the `known` ones.
+    pub fn add_unknown(&mut self, params: &Params, known: &[&str]) {
+        let unknown = params.keys().filter(|name| !known.contains(&name.as_str()));
+        self.0.extend(unknown.map(|name| ParamError::unknown_parameter(name, known)));
+    }
+
+    /// Adds a parameter with a wrong value.
+    pub fn add(&mut self, param: &str, message: &str, hint: &str) {
+        self.0.push(ParamError {
+            param: param.to_owned(),
+            message: message.to_owned(),
+            hint: Some(hint.to_owned()),
+            unknown: false,
+        });
+    }
+
+    pub fn into_result(self) -> Result<(), Vec<ParamError>> {
+        if self.0.is_empty() { Ok(()) } else { Err(self.0) }
     }
 }
 

@@ -3,7 +3,7 @@
 //! The input is a JSON list (`//files/P:defines`) of the symbols that are defined for the file and occur in it. Then follows one list for
 //! each other set of symbols under which projects compile the file: their paths, `null`, then the symbols.
 
-use engine::seams::producer::{Failure, Inputs, ParamError, Params};
+use engine::seams::producer::{Failure, Inputs, ParamError, ParamErrors, Params};
 use engine::values::json;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,27 +84,15 @@ pub fn others(inputs: &Inputs<'_>) -> Result<Vec<OtherSymbols>, Failure> {
 
 /// Checks that `defines` is the only parameter and a list of symbols. Errors: all errors in the parameters.
 pub fn check_defines(params: &Params) -> Result<(), Vec<ParamError>> {
-    let wrong = |param: &str, message: String, hint: &str| ParamError {
-        param: param.to_owned(),
-        message,
-        hint: Some(hint.to_owned()),
-        unknown: false,
-    };
-    let mut errors: Vec<ParamError> = params
-        .keys()
-        .filter(|key| *key != "defines")
-        .map(|key| ParamError::unknown_parameter(key, &["defines"]))
-        .collect();
+    let mut errors = ParamErrors::default();
+    errors.add_unknown(params, &["defines"]);
     if let Some(value) = params.get("defines")
         && strings_of(value).count() != value.as_array().map_or(usize::MAX, Vec::len)
     {
-        errors.push(wrong(
-            "defines",
-            "`defines` is a list of symbols".to_owned(),
-            "write defines = [\"DEBUG\", \"NET8_0\"]",
-        ));
+        let hint = "write defines = [\"DEBUG\", \"NET8_0\"]";
+        errors.add("defines", "`defines` is a list of symbols", hint);
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    errors.into_result()
 }
 
 fn strings_of(value: &Value) -> impl Iterator<Item = &str> {

@@ -16,7 +16,7 @@ use super::model::{Member, MemberKind};
 use super::render::doc;
 use super::structure::member_ids;
 use super::xmldoc::normal;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, ParamErrors, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
 use engine::values::json;
 use engine::values::table::{Table, write_table};
@@ -162,21 +162,14 @@ impl Producer for OneMember {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let mut errors = Vec::new();
-        let known = |value: &serde_json::Value| value.as_str().is_some_and(|value| FORMS.contains(&value));
-        for (name, value) in params {
-            match name.as_str() {
-                "form" if known(value) => {}
-                "form" => errors.push(ParamError {
-                    param: name.clone(),
-                    message: "'form' has an unknown value".to_owned(),
-                    hint: Some(format!("known: {}", FORMS.join(", "))),
-                    unknown: false,
-                }),
-                other => errors.push(ParamError::unknown_parameter(other, &["form"])),
-            }
+        let mut errors = ParamErrors::default();
+        let is_known = |value: &serde_json::Value| value.as_str().is_some_and(|value| FORMS.contains(&value));
+        if params.get("form").is_some_and(|value| !is_known(value)) {
+            let hint = format!("known: {}", FORMS.join(", "));
+            errors.add("form", "'form' has an unknown value", &hint);
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.add_unknown(params, &["form"]);
+        errors.into_result()
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

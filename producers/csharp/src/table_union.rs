@@ -3,7 +3,7 @@
 //! It is a fold: if one of the tables changes, only that one is read.
 
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::{Table, write_table};
 use std::collections::BTreeMap;
 
@@ -14,11 +14,6 @@ pub struct TableUnion;
 impl Producer for TableUnion {
     fn id(&self) -> ProducerId {
         ProducerId::new("table-union", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let errors: Vec<ParamError> = params.keys().map(|name| ParamError::unknown_parameter(name, &[])).collect();
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     fn fold(&self) -> Option<&dyn Fold> {

@@ -12,7 +12,9 @@ use csharp::types::TypeRow;
 use described::Described;
 use engine::seams::fold::Fold;
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
-use engine::seams::producer::{Bound, Failure, Input, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry};
+use engine::seams::producer::{
+    Bound, Failure, Input, Inputs, Output, ParamError, ParamErrors, Params, Pool, Producer, ProducerId, Registry,
+};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::table::{Table, write_table};
@@ -198,24 +200,13 @@ fn asks_model(params: &Params) -> bool {
 }
 
 fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
-    let mut errors: Vec<ParamError> = params
-        .keys()
-        .filter(|name| !KNOWN.contains(&name.as_str()))
-        .map(|name| ParamError::unknown_parameter(name, &KNOWN))
-        .collect();
-    let mut wrong = |param: &str, message: &str, hint: &str| {
-        errors.push(ParamError {
-            param: param.to_owned(),
-            message: message.to_owned(),
-            hint: Some(hint.to_owned()),
-            unknown: false,
-        });
-    };
+    let mut errors = ParamErrors::default();
+    errors.add_unknown(params, &KNOWN);
     if params
         .get("dimensions")
         .is_some_and(|value| value.as_u64().is_none_or(|number| !BOUNDS.contains(&number)))
     {
-        wrong(
+        errors.add(
             "dimensions",
             "'dimensions' is a whole number from 16 to 4096",
             "write dimensions = 512",
@@ -225,14 +216,14 @@ fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
         .get("most_tokens")
         .is_some_and(|value| value.as_u64().is_none_or(|number| number == 0))
     {
-        wrong(
+        errors.add(
             "most_tokens",
             "'most_tokens' is a whole number from 1 on",
             "write most_tokens = 2000",
         );
     }
     if params.contains_key("dimensions") && params.contains_key("model") {
-        wrong(
+        errors.add(
             "dimensions",
             "'dimensions' is of the built-in model only",
             "remove it, or write params = { dimensions = … } of the [model.NAME], if its server knows them",
@@ -240,20 +231,20 @@ fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
     }
     let is_globs = |value: &Value| value.as_array().is_some_and(|globs| globs.iter().all(Value::is_string));
     if params.get("never_send").is_some_and(|value| !is_globs(value)) {
-        wrong(
+        errors.add(
             "never_send",
             "'never_send' is a list of globs",
             "write never_send = [\"src/Licensing/**\"]",
         );
     }
     if params.get("model").is_some_and(|value| !value.is_string()) {
-        wrong(
+        errors.add(
             "model",
             "'model' is the name of a model",
             "write model = \"NAME\" of a [model.NAME], or leave it out",
         );
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    errors.into_result()
 }
 
 /// `embedding/vectors`: the vectors of all types in one table, type → the bytes of its [`Vector`]. It is a fold: an edit reads one vector.
