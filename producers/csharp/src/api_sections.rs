@@ -61,14 +61,6 @@ impl Fold for ApiSections {
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         Ok(type_row(input)?.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
     }
-
-    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
-        part.to_vec()
-    }
 }
 
 /// The lines of a type, as its row contains them.

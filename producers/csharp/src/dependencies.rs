@@ -55,14 +55,6 @@ impl Fold for DependencyTable {
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         dependency_row(input).map(|row| BTreeMap::from([row]))
     }
-
-    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
-        part.to_vec()
-    }
 }
 
 fn dependency_row(input: &Input) -> Result<(String, Vec<u8>), Failure> {

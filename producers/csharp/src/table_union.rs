@@ -38,14 +38,6 @@ impl Fold for TableUnion {
         let rows = open_table(input)?.rows();
         Ok(rows.map(|(key, row)| (key.to_owned(), row.to_vec())).collect())
     }
-
-    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
-        part.to_vec()
-    }
 }
 
 fn open_table(input: &Input) -> Result<Table<'_>, Failure> {
