@@ -57,7 +57,7 @@ else
     if [[ " ${engine[*]-} " == *" --large "* ]]; then "$here/bench_query.py" 100000 || missed=1; else "$here/bench_query.py" 100000 --unbuilt || missed=1; fi
     "$here/bench-store.sh" || missed=1
 fi
-"$here/bench_symbols.py" 20000 "$CORTEX_BIN" || missed=1
+"$here/bench_symbols.py" 20000 || missed=1
 "$here/bench_programs.py" 500 "$CORTEX_BIN" || missed=1
 "$here/bench_remote.py" 700 "$CORTEX_BIN" || missed=1
 for folder in ${folders[@]+"${folders[@]}"}; do

@@ -15,18 +15,20 @@ from pathlib import Path
 from measured import Runner, median
 
 BLOBS = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-CORTEX = str(Path(os.environ.get("CORTEX_BIN", Path(__file__).resolve().parent.parent / "target/release/cortex")).resolve())
+ROOT = Path(__file__).resolve().parent.parent
+CORTEX = str(Path(os.environ.get("CORTEX_BIN", ROOT / "target/release/cortex")).resolve())
+FILL = str(Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "release/examples/store_bench")
 KILLS = 5
 SIZE = 16_384  # bytes of an output that is verified
 
 
 def bench(folder: Path, blobs: int, size: int) -> list[str]:
-    return [CORTEX, "dev", "store-bench", str(folder), "--blobs", str(blobs), "--size", str(size)]
+    return [FILL, str(folder), str(blobs), str(size)]
 
 
 def filled(folder: Path, blobs: int, size: int) -> dict:
     said = subprocess.run(bench(folder, blobs, size), check=True, capture_output=True, text=True).stdout
-    print(said, end="", flush=True)
+    print(said, flush=True)
     return json.loads(said)
 
 
@@ -65,6 +67,7 @@ def told(what: str, value: str, missed: bool) -> bool:
 
 def main() -> int:
     missed = False
+    subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "workbench", "--example", "store_bench"], cwd=ROOT, check=True)
     with tempfile.TemporaryDirectory(prefix="bench-store-") as scratch, Runner(Path(scratch)) as runner:
         folder = Path(scratch)
         filled(folder / "many", BLOBS, 64)

@@ -2,7 +2,7 @@
 """Measures `resolve` and `search` over synthetic types in one process that has read their names: 1,200 questions of each:
 whole names, ends of names, members, patterns, slips of the pen, names that are nowhere. Exits with 1 when a goal is missed.
 
-usage: scripts/bench_symbols.py [TYPES] [BINARY]
+usage: scripts/bench_symbols.py [TYPES]
 """
 
 import json
@@ -10,13 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 GOALS = {"resolve": 5.0, "search": 20.0}
 
 
 def main() -> int:
     types = sys.argv[1] if len(sys.argv) > 1 else "20000"
-    binary = sys.argv[2] if len(sys.argv) > 2 else Path(__file__).resolve().parent.parent / "target/release/cortex"
-    answer = json.loads(subprocess.run([binary, "dev", "symbols-bench", "--types", types], check=True, capture_output=True).stdout)
+    command = ["cargo", "run", "--quiet", "--release", "-p", "workbench", "--example", "symbols_bench", "--", types]
+    answer = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     print(f"| {answer['types']:,} types | P50 ms | P95 ms | slowest ms | goal of P95 |\n|---|--:|--:|--:|--:|")
     missed = 0
     for what, goal in GOALS.items():

@@ -18,7 +18,6 @@ use std::time::Duration;
 /// Flags and output of a command. It is a [`RequestContext`] for all that does not print.
 pub struct CommandContext {
     request: RequestContext,
-    /// Resolved flags.
     pub global: Global,
     /// Colours of standard output.
     pub out: Style,
@@ -35,7 +34,6 @@ impl Deref for CommandContext {
 }
 
 impl CommandContext {
-    /// Resolves the flags.
     pub fn new(mut global: Global) -> Self {
         if global.json && global.output == OutputForm::Text {
             global.output = OutputForm::Json;

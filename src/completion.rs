@@ -164,7 +164,6 @@ fn candidates(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandida
     values.into_iter().take(MOST).map(CompletionCandidate::new).collect()
 }
 
-/// Returns the labels of patterns.
 fn ls(patterns: &[&str]) -> Vec<String> {
     patterns
         .iter()

@@ -12,10 +12,8 @@ const HEAD: u64 = 4 << 10;
 /// ELF program header that names the dynamic loader.
 const INTERPRETER: u32 = 3;
 
-/// Returns the path of the worker program: the one in the manifest at `root`, else this program, else [`BESIDE`].
-///
-/// # Errors
-/// A sentence, if no program is suitable.
+/// Returns the path of the worker program: the one in the manifest at `root`, else this program, else [`BESIDE`]. Errors: a sentence, if no
+/// program is suitable.
 pub fn program(def: &RemoteDef, root: &Path) -> Result<PathBuf, String> {
     if let Some(path) = &def.worker {
         return fit(root.join(path));

@@ -9,10 +9,7 @@ use std::io;
 /// Limit of a list of names and of a value, in bytes (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX` of Linux).
 const LONGEST: usize = 64 << 10;
 
-/// Copies the attributes of a file to another. Returns whether it has all of them then.
-///
-/// # Errors
-/// When the attributes of `from` cannot be read.
+/// Copies the attributes of a file to another. Returns whether it has all of them then. Fails when the attributes of `from` cannot be read.
 pub fn carry_over(from: &File, to: &File) -> io::Result<bool> {
     let mut names = Vec::with_capacity(LONGEST);
     match flistxattr(from, spare_capacity(&mut names)) {

@@ -10,17 +10,11 @@ use std::path::Path;
 /// Kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file.
     File,
-    /// A folder.
     Folder,
-    /// A symbolic link.
     Link,
-    /// A named pipe.
     Pipe,
-    /// A socket.
     Socket,
-    /// A device.
     Device,
     /// The system does not say.
     Unknown,
@@ -43,7 +37,6 @@ impl FileKind {
 /// A time of a file, since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time {
-    /// Seconds.
     pub seconds: i64,
     /// Additional nanoseconds.
     pub nanoseconds: i64,
@@ -52,7 +45,6 @@ pub struct Time {
 /// Metadata of a file or folder.
 #[derive(Clone, Copy, Debug)]
 pub struct FileInfo {
-    /// Number of the device.
     pub device: u64,
     /// Number of the file on the device.
     pub number: u64,
@@ -60,9 +52,7 @@ pub struct FileInfo {
     pub mode: u32,
     /// Number of hard links.
     pub links: u64,
-    /// Owning user.
     pub owner: u32,
-    /// Owning group.
     pub group: u32,
     /// Length in bytes.
     pub size: u64,
@@ -76,25 +66,16 @@ pub struct FileInfo {
 
 impl FileInfo {
     /// Returns the metadata of an open file or folder.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn from_handle(opened: impl AsFd) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::fstat(opened)?))
     }
 
     /// Returns the metadata at a path; of a link itself.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn of_path(path: &Path) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::lstat(path)?))
     }
 
     /// Returns the metadata at a path, following links.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn of_target(path: &Path) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::stat(path)?))
     }
@@ -144,7 +125,6 @@ impl FileInfo {
         }
     }
 
-    /// Returns the kind of the file.
     #[allow(clippy::unnecessary_cast)]
     pub fn kind(&self) -> FileKind {
         FileKind::from_file_type(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))

@@ -68,10 +68,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Queue {
-    /// Creates a queue without folders.
-    ///
-    /// # Errors
-    /// When the system has no more watchers.
+    /// Creates a queue without folders. Fails when the system has no more watchers.
     pub fn new() -> Result<Self, SystemError> {
         let (heard, tell) = Stream::pair().map_err(of_io)?;
         heard.set_nonblocking(true).map_err(of_io)?;
@@ -99,10 +96,8 @@ impl Queue {
         })
     }
 
-    /// Watches a folder. Returns its number, which stays the same if it is watched already.
-    ///
-    /// # Errors
-    /// [`SystemError::NO_SPACE`] when this user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
+    /// Watches a folder. Returns its number, which stays the same if it is watched already. Errors: [`SystemError::NO_SPACE`] when this
+    /// user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
     pub fn add_folder(&self, folder: &Path) -> Result<i32, SystemError> {
         let found = std::fs::symlink_metadata(folder).map_err(of_io)?;
         if found.is_symlink() {
@@ -152,9 +147,6 @@ impl Queue {
     }
 
     /// Takes all queued notices. Returns whether the queue is empty.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn drain(&self, mut hear: impl FnMut(Notice<'_>)) -> Result<bool, SystemError> {
         let mut bytes = [0; 1024];
         loop {

@@ -26,18 +26,13 @@ const AT_ONCE: usize = 1 << 20;
 pub struct Queue(OwnedFd);
 
 impl Queue {
-    /// Creates a queue without folders.
-    ///
-    /// # Errors
-    /// When the system has no more queues.
+    /// Creates a queue without folders. Fails when the system has no more queues.
     pub fn new() -> Result<Self, SystemError> {
         Ok(Self(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?))
     }
 
-    /// Watches a folder. Returns its number, which stays the same if it is watched already.
-    ///
-    /// # Errors
-    /// [`SystemError::NO_SPACE`] when this user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
+    /// Watches a folder. Returns its number, which stays the same if it is watched already. Errors: [`SystemError::NO_SPACE`] when this
+    /// user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
     pub fn add_folder(&self, folder: &Path) -> Result<i32, SystemError> {
         let flags = WatchFlags::MODIFY
             | WatchFlags::CLOSE_WRITE
@@ -61,9 +56,6 @@ impl Queue {
     }
 
     /// Takes all queued notices. Returns whether the queue is empty.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn drain(&self, mut hear: impl FnMut(Notice<'_>)) -> Result<bool, SystemError> {
         let mut buffer = vec![MaybeUninit::uninit(); PIECE];
         let mut reader = Reader::new(&self.0, &mut buffer);

@@ -9,7 +9,6 @@ pub fn name_bytes(name: &(impl AsRef<OsStr> + ?Sized)) -> &[u8] {
     name.as_ref().as_bytes()
 }
 
-/// Returns the path of bytes.
 pub fn path_of_bytes(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

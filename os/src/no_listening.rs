@@ -13,29 +13,19 @@ pub const IS_PROMPT: bool = false;
 pub struct Queue(OwnedFd);
 
 impl Queue {
-    /// Fails to create a queue.
-    ///
-    /// # Errors
-    /// Always.
+    /// Fails to create a queue. Errors: always.
     pub fn new() -> Result<Self, SystemError> {
         Err(SystemError::NO_SUCH_CALL)
     }
 
-    /// Fails to watch a folder.
-    ///
-    /// # Errors
-    /// Always.
+    /// Fails to watch a folder. Errors: always.
     pub fn add_folder(&self, _: &Path) -> Result<i32, SystemError> {
         Err(SystemError::NO_SUCH_CALL)
     }
 
-    /// Does nothing.
     pub fn remove(&self, _: i32) {}
 
-    /// Fails to take notices.
-    ///
-    /// # Errors
-    /// Always.
+    /// Fails to take notices. Errors: always.
     pub fn drain(&self, _: impl FnMut(Notice<'_>)) -> Result<bool, SystemError> {
         Err(SystemError::NO_SUCH_CALL)
     }

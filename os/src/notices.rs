@@ -9,7 +9,6 @@ pub enum Notice<'n> {
     Lost,
     /// Something happened to a name in a folder.
     Name {
-        /// Number of the folder.
         folder: i32,
         /// The name; lossy if it is not text.
         name: Cow<'n, str>,
@@ -20,7 +19,6 @@ pub enum Notice<'n> {
     },
     /// A folder was removed, moved or unmounted.
     Gone {
-        /// Number of the folder.
         folder: i32,
         /// Whether the number is no longer valid.
         is_over: bool,

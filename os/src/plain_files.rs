@@ -9,7 +9,6 @@ use std::path::Path;
 /// Whether a link in place of a file is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// The link is followed.
     Followed,
     /// A link is an error.
     Refused,
@@ -34,10 +33,7 @@ impl MoreOptions for OpenOptions {
     }
 }
 
-/// Opens a regular file; fails at once for anything else.
-///
-/// # Errors
-/// The error of the system, also when it is not a regular file.
+/// Opens a regular file; fails at once for anything else. Errors: the error of the system, also when it is not a regular file.
 pub fn open_plain_file(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<File> {
     let never_waits = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let flags = match links {
@@ -53,10 +49,7 @@ pub fn open_plain_file(path: &Path, options: &mut OpenOptions, links: Links) -> 
     Ok(file)
 }
 
-/// Opens a file to read it, as [`open_plain_file`] does; follows links.
-///
-/// # Errors
-/// As [`open_plain_file`].
+/// Opens a file to read it, as [`open_plain_file`] does; follows links. Fails as [`open_plain_file`] does.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     open_plain_file(path, OpenOptions::new().read(true), Links::Followed)
 }
@@ -68,10 +61,7 @@ pub fn read_text(path: &Path, most: u64) -> Option<String> {
     (text.len() as u64 <= most).then_some(text)
 }
 
-/// Checks that a path, if it exists, is a regular file.
-///
-/// # Errors
-/// When it is not.
+/// Checks that a path, if it exists, is a regular file. Fails when it is not.
 pub fn require(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) => check_is_plain(path, found.file_type()),

@@ -19,10 +19,8 @@ pub fn is_alive(process: u32) -> bool {
     pid(process).is_some_and(|process| test_kill_process(process) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Signals a process to end, and continues it, so that a stopped process takes the signal, too.
-///
-/// # Errors
-/// When no process has this number, or it belongs to another user.
+/// Signals a process to end, and continues it, so that a stopped process takes the signal, too. Fails when no process has this number, or
+/// it belongs to another user.
 pub fn ask_to_end(process: i32) -> io::Result<()> {
     let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
     kill_process(process, Signal::TERM)?;

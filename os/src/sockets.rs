@@ -14,10 +14,7 @@ pub use std::os::unix::net::{UnixListener as Listener, UnixStream as Stream};
 /// Pause between attempts to connect.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Connects to the process that listens at a path.
-///
-/// # Errors
-/// When no process listens; as a time-out when its queue of connections stays full.
+/// Connects to the process that listens at a path. Fails when no process listens; as a time-out when its queue of connections stays full.
 pub fn connect(socket: &Path, patience: Duration) -> io::Result<Stream> {
     let until = Instant::now() + patience;
     with_short_name(socket, |path| {
@@ -51,10 +48,7 @@ fn new_socket() -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// Listens at a path, for this user only; accepting does not block.
-///
-/// # Errors
-/// The error of the system; also when the name exists.
+/// Listens at a path, for this user only; accepting does not block. Errors: the error of the system; also when the name exists.
 pub fn listen_privately(socket: &Path) -> io::Result<Listener> {
     let listener = with_short_name(socket, |path| Listener::bind(path))?;
     set_mode(socket, 0o600)?;
@@ -69,9 +63,6 @@ fn with_short_name<T>(socket: &Path, run: impl Fn(&Path) -> io::Result<T>) -> io
 }
 
 /// Shortens the name of a socket, whose length is limited: in a deep folder, uses the folder's open handle, which must outlive the name.
-///
-/// # Errors
-/// When the folder cannot be opened.
 pub fn short_name(socket: &Path) -> io::Result<(Option<File>, PathBuf)> {
     if socket.as_os_str().len() < 100 {
         return Ok((None, socket.to_owned()));

@@ -27,7 +27,6 @@ impl QuietControl {
         Self { saved }
     }
 
-    /// Restores the terminal.
     pub fn restore(&self) {
         if let Some(saved) = &self.saved {
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, saved);

@@ -22,9 +22,6 @@ impl<'f> Waits<'f> {
     }
 
     /// Waits for any of the handles, at most `longest`; for ever without it.
-    ///
-    /// # Errors
-    /// The error of the system.
     pub fn wait(&mut self, longest: Option<Duration>) -> Result<(), SystemError> {
         wait(&mut self.0, longest)
     }
@@ -36,9 +33,6 @@ impl<'f> Waits<'f> {
 }
 
 /// As [`Waits::wait`], for a fixed number of handles; returns which are ready.
-///
-/// # Errors
-/// The error of the system.
 pub fn wait_to_read<const N: usize>(opened: [BorrowedFd<'_>; N], longest: Option<Duration>) -> Result<[bool; N], SystemError> {
     let mut waited = opened.map(poll_readable);
     wait(&mut waited, longest)?;
@@ -52,9 +46,6 @@ pub fn is_hung_up(connection: impl AsFd) -> bool {
 }
 
 /// Returns the number of bytes that can be read without waiting.
-///
-/// # Errors
-/// The error of the system.
 pub fn bytes_to_read(opened: impl AsFd) -> Result<u64, SystemError> {
     Ok(rustix::io::ioctl_fionread(opened)?)
 }

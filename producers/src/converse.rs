@@ -5,7 +5,7 @@
 
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Rejected};
-use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
+use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, ParamErrors, Params, Pool, Producer, ProducerId};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use llm::model;
@@ -24,12 +24,9 @@ pub const NAME: &str = "converse";
 /// The role of the conversation so far.
 pub const TURNS: &str = "turns";
 
-/// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationTurn {
-    /// The speaker.
     pub by: Speaker,
-    /// The text.
     pub text: String,
     /// Data shown with the text, before it; never instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,16 +41,13 @@ pub enum Speaker {
     System,
     /// The person, and the context found for the question.
     User,
-    /// The model.
     Assistant,
 }
 
 /// Data that a turn shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnData {
-    /// Its name.
     pub label: String,
-    /// The data.
     pub text: String,
 }
 
@@ -99,7 +93,6 @@ pub fn encode_turns(turns: &[ConversationTurn]) -> Vec<u8> {
 
 /// The producer; it asks through `ask`.
 pub struct Converse {
-    /// Answers the questions.
     pub ask: Arc<dyn Ask>,
 }
 
@@ -117,24 +110,16 @@ impl Producer for Converse {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let known = ["model", "max_tokens"];
-        let mut errors: Vec<ParamError> = params
-            .keys()
-            .filter(|name| !known.contains(&name.as_str()))
-            .map(|name| ParamError::unknown_parameter(name, &known))
-            .collect();
+        let mut errors = ParamErrors::default();
+        errors.add_unknown(params, &["model", "max_tokens"]);
         let wrong = params
             .get("max_tokens")
             .is_some_and(|value| value.as_u64().is_none_or(|number| number == 0));
         if wrong {
-            errors.push(ParamError {
-                param: "max_tokens".to_owned(),
-                message: "'max_tokens' is a whole number from 1 on".to_owned(),
-                hint: Some(format!("write max_tokens = {MAX_TOKENS}")),
-                unknown: false,
-            });
+            let hint = format!("write max_tokens = {MAX_TOKENS}");
+            errors.add("max_tokens", "'max_tokens' is a whole number from 1 on", &hint);
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.into_result()
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

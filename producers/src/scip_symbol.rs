@@ -30,9 +30,7 @@ pub enum Suffix {
 /// One step of the path to a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Descriptor {
-    /// Its name.
     pub name: String,
-    /// Its kind.
     pub suffix: Suffix,
 }
 
@@ -56,7 +54,6 @@ pub fn package(scheme: &str, manager: &str, name: &str, version: &str) -> String
     words.join(" ") + " "
 }
 
-/// Appends a descriptor to a symbol.
 pub fn append_descriptor(symbol: &mut String, name: &str, suffix: &Suffix) {
     let name = escape_name(name);
     let written = match suffix {

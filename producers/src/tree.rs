@@ -1,7 +1,7 @@
 //! `tree/entry`: the entry of a name in a tree: a file's bytes, or the tree of a folder.
 
 use engine::manifest::read::ENTRY;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, ParamErrors, Params, Producer, ProducerId};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
@@ -15,20 +15,13 @@ impl Producer for TreeEntryProducer {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let mut errors: Vec<ParamError> = params
-            .keys()
-            .filter(|name| *name != "entry")
-            .map(|name| ParamError::unknown_parameter(name, &["entry"]))
-            .collect();
+        let mut errors = ParamErrors::default();
+        errors.add_unknown(params, &["entry"]);
         if params.get("entry").is_none_or(|entry| entry.as_str().is_none_or(str::is_empty)) {
-            errors.push(ParamError {
-                param: "entry".to_owned(),
-                message: "'entry' must be the path of a file or folder in the tree".to_owned(),
-                hint: Some("write params.entry = \"site/index.html\"".to_owned()),
-                unknown: false,
-            });
+            let message = "'entry' must be the path of a file or folder in the tree";
+            errors.add("entry", message, "write params.entry = \"site/index.html\"");
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.into_result()
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

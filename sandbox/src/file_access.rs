@@ -11,10 +11,7 @@ use std::path::Path;
 /// Highest requested Landlock version; a kernel may support less, but at least the rules for files.
 const KNOWN: ABI = ABI::V6;
 
-/// Restricts this process.
-///
-/// # Errors
-/// The reason why that failed.
+/// Restricts this process. Errors: the reason why that failed.
 pub(crate) fn restrict_process(spec: &Spec) -> Result<(), String> {
     let read = AccessFs::from_read(KNOWN);
     let tried = || -> Result<RulesetStatus, Box<dyn std::error::Error>> {
@@ -47,10 +44,8 @@ pub(crate) fn restrict_process(spec: &Spec) -> Result<(), String> {
     }
 }
 
-/// Restricts a process that already has its own root, if the kernel can: it may write only to its folders.
-///
-/// # Errors
-/// The reason why a kernel with Landlock failed.
+/// Restricts a process that already has its own root, if the kernel can: it may write only to its folders. Errors: the reason why a kernel
+/// with Landlock failed.
 pub(crate) fn close_within() -> Result<(), String> {
     let tried = || -> Result<(), Box<dyn std::error::Error>> {
         let rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort);

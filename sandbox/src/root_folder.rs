@@ -41,10 +41,7 @@ fn name_failed_step<T, E: Into<io::Error>>(what: impl Into<String>, done: Result
     done.map_err(|error| (what.into(), error.into()))
 }
 
-/// Builds the root and changes this process to it.
-///
-/// # Errors
-/// The failed step, and its error.
+/// Builds the root and changes this process to it. Errors: the failed step, and its error.
 pub(crate) fn change_root(spec: &Spec) -> Result<(), Failed> {
     let root = Path::new(ROOT);
     let mounts = mounts();

@@ -40,19 +40,16 @@ impl fmt::Display for Level {
 /// A program and its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// Level of the sandbox.
     pub level: Level,
     /// Absolute path of the program. Empty to try the level: everything is set up and nothing is started.
     pub program: PathBuf,
     /// Name of the program as it sees it, and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment.
     pub env: Vec<(String, String)>,
     /// Working folder, and the only folder that the program may write to.
     pub folder: PathBuf,
     /// Absolute paths of files and folders that the program may read, besides those of the system.
     pub readable: Vec<PathBuf>,
-    /// Resource limits.
     pub limits: Limits,
 }
 

@@ -61,10 +61,8 @@ pub enum Ended {
 }
 
 impl Confined {
-    /// Starts the program, with its output in pipes.
-    ///
-    /// # Errors
-    /// When no process can be started. [`Confined::wait_for_exit`] reports a failure of the level or the program, except at [`Level::None`].
+    /// Starts the program, with its output in pipes. Fails when no process can be started. [`Confined::wait_for_exit`] reports a failure of
+    /// the level or the program, except at [`Level::None`].
     pub fn start(spec: &Spec) -> Result<Self, Ended> {
         let mut command = match spec.level {
             Level::None => {
@@ -138,10 +136,8 @@ impl Confined {
         }
     }
 
-    /// Waits for the program, and its processes except at [`Level::None`], to end. Returns the exit status.
-    ///
-    /// # Errors
-    /// When the program did not run.
+    /// Waits for the program, and its processes except at [`Level::None`], to end. Returns the exit status. Fails when the program did not
+    /// run.
     pub fn wait_for_exit(mut self) -> Result<ExitStatus, Ended> {
         let Some(line) = self.line.take() else {
             self.await_end();

@@ -88,10 +88,7 @@ const OPAQUE: [i64; 4] = [
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Denies these calls to this process and its children.
-///
-/// # Errors
-/// When the kernel accepts no filter, or the processor is not supported.
+/// Denies these calls to this process and its children. Fails when the kernel accepts no filter, or the processor is not supported.
 pub(crate) fn deny(sockets: Sockets) -> Result<(), Box<dyn std::error::Error>> {
     let mut forbidden = unconditional(&FORBIDDEN);
     forbidden.insert(libc::SYS_clone, clones_with_namespaces()?);

@@ -42,14 +42,15 @@ const RECALLED: usize = 3;
 
 /// Message to the drawing thread.
 enum News {
-    /// A key press.
     Key(Key),
     /// An event of the current question.
     Of(Event),
     /// Output of a command.
     Told(String),
     /// A question or command is done; the new title line.
-    Done { title: String },
+    Done {
+        title: String,
+    },
     /// Candidates for the reference at this byte.
     Completed {
         start: usize,
@@ -387,7 +388,6 @@ impl Screen {
         self.growing.get_or_insert_with(|| Growing::new(style, width))
     }
 
-    /// Prints complete Markdown.
     fn say(&mut self, text: &str) {
         let mut markdown = Markdown::new(self.style, self.size.0);
         let lines: Vec<DrawnLine> = text.lines().flat_map(|line| markdown.rows_of_line(line)).collect();

@@ -55,23 +55,6 @@ pub enum DevCommand {
     Methods,
     /// Print the reference page of commands.
     Commands,
-    /// Fill a store with many results and time its maintenance; as JSON.
-    StoreBench {
-        /// The folder; it must not contain a store.
-        folder: PathBuf,
-        /// Number of results.
-        #[arg(long, default_value_t = 100_000)]
-        blobs: u64,
-        /// Bytes of each output.
-        #[arg(long, default_value_t = 1_024)]
-        size: usize,
-    },
-    /// Resolve and search the names of a synthetic workspace, and time it; as JSON.
-    SymbolsBench {
-        /// Number of types.
-        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-        types: u32,
-    },
     /// Print the sandbox level of this machine, and why higher levels do not work, as JSON.
     Sandbox,
     /// Parse the C# files of a folder with the bare grammar and print the cost, as JSON.

@@ -22,7 +22,6 @@ pub struct Call {
 }
 
 impl Call {
-    /// Returns the method.
     pub fn entry(&self) -> &'static MethodEntry {
         &METHODS[self.at]
     }

@@ -20,7 +20,6 @@ pub(super) fn text_only(context: &CommandContext, what: &str) -> Result<(), Fail
     Err(Failed::new(Code::Usage, why.hint("omit --output json")))
 }
 
-/// Prints completions.
 pub fn completions(context: &CommandContext, args: &CompletionsArgs) -> Outcome {
     text_only(context, "completions are a script for a shell")?;
     let text = completion::registration(args.shell);

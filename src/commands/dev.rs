@@ -17,14 +17,6 @@ pub fn run_dev(context: &CommandContext, command: &DevCommand) -> Outcome {
         DevCommand::Errors => outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::render::codes::codes_page())),
         DevCommand::Methods => outcome_of_write(write!(std::io::stdout().lock(), "{}", methods::catalog::reference::methods_page())),
         DevCommand::Commands => outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::reference_page())),
-        DevCommand::StoreBench { folder, blobs, size } => {
-            let measured = workbench::fill_store::measure(folder, *blobs, *size)?;
-            outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
-        }
-        DevCommand::SymbolsBench { types } => {
-            let measured = workbench::symbols::name_benchmark::measure(*types as usize)?;
-            outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
-        }
         DevCommand::Sandbox => {
             let folder = tempfile::tempdir().map_err(|error| {
                 let why = Diagnostic::error(ErrorCode::E_TMPDIR, format!("cannot create a folder for temporary files: {error}"));

@@ -18,17 +18,13 @@ pub struct Entrance {
     gate: HttpAccessRules,
     /// Bound address.
     pub at: SocketAddr,
-    /// Text of the token.
     pub token: String,
-    /// File of the token.
     pub token_file: PathBuf,
 }
 
 impl Entrance {
-    /// Binds the address, and reads or creates the token.
-    ///
-    /// # Errors
-    /// When a flag is wrong, the address is in use, or the token cannot be read or written.
+    /// Binds the address, and reads or creates the token. Fails when a flag is wrong, the address is in use, or the token cannot be read or
+    /// written.
     pub fn bind_address(context: &CommandContext, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
         if let Some(wrong) = args.allow_origin.iter().find(|origin| !access_rules::is_origin(origin)) {
             let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is not the origin of a page").found(wrong.as_str());

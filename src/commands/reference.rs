@@ -29,7 +29,6 @@ pub fn reference_page() -> String {
     text
 }
 
-/// Describes a command and its subcommands.
 fn describe(command: &Command, name: &str, global: &[&str], text: &mut String) {
     let depth = name.split(' ').count() + 1;
     let about = command.get_long_about().or_else(|| command.get_about());

@@ -19,7 +19,6 @@ pub struct HttpAccessRules {
 /// Refusal of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Status of the answer.
     pub status: StatusCode,
     /// Reason, as a sentence.
     pub why: &'static str,
@@ -61,10 +60,8 @@ impl HttpAccessRules {
         }
     }
 
-    /// Checks that a request is addressed to this server, comes from an allowed page and carries the token.
-    ///
-    /// # Errors
-    /// The reason for the refusal.
+    /// Checks that a request is addressed to this server, comes from an allowed page and carries the token. Errors: the reason for the
+    /// refusal.
     pub fn check_request(&self, headers: &HeaderMap) -> Result<(), Refused> {
         self.check_address(headers)?;
         let given = single_value(headers, &AUTHORIZATION)
@@ -76,10 +73,7 @@ impl HttpAccessRules {
         }
     }
 
-    /// Checks all but the token, for paths that show nothing of the workspace.
-    ///
-    /// # Errors
-    /// The reason for the refusal.
+    /// Checks all but the token, for paths that show nothing of the workspace. Errors: the reason for the refusal.
     pub fn check_address(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let host = single_value(headers, &hyper::header::HOST).ok_or(HOST)?.ok_or(HOST)?;
         if !self.is_own(host) {

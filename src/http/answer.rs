@@ -46,10 +46,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// Reads the body of a request.
-///
-/// # Errors
-/// The answer to a body that is too long or incomplete.
+/// Reads the body of a request. Errors: the answer to a body that is too long or incomplete.
 pub async fn read_body(body: Incoming) -> Result<Bytes, Response<Body>> {
     match Limited::new(body, LONGEST).collect().await {
         Ok(body) => Ok(body.to_bytes()),

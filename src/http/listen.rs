@@ -36,10 +36,7 @@ pub trait Routes: Send + Sync + 'static {
     fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Parses an address of the command line: a port on the loopback, or an address with a port.
-///
-/// # Errors
-/// When the text is neither.
+/// Parses an address of the command line: a port on the loopback, or an address with a port. Fails when the text is neither.
 pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), port).into());
@@ -49,20 +46,15 @@ pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     address.map_err(|_| "this is neither a port nor an address with a port, such as 8080 or 127.0.0.1:8080".to_owned())
 }
 
-/// Binds an address; port 0 picks a free port.
-///
-/// # Errors
-/// When the address is in use, or not of this machine.
+/// Binds an address; port 0 picks a free port. Fails when the address is in use, or not of this machine.
 pub fn bind_listener(at: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(at)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
-/// Serves clients until `stop`, then calls `ends`. Creates the routes inside the runtime, so that they may spawn tasks.
-///
-/// # Errors
-/// When the server cannot start.
+/// Serves clients until `stop`, then calls `ends`. Creates the routes inside the runtime, so that they may spawn tasks. Fails when the
+/// server cannot start.
 pub fn serve<R: Routes>(
     listener: std::net::TcpListener,
     gate: HttpAccessRules,

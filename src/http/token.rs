@@ -34,10 +34,8 @@ impl Token {
     }
 }
 
-/// Returns the token's text in a file; creates the file if it does not exist.
-///
-/// # Errors
-/// When the file cannot be read or created, or other users could read or replace it.
+/// Returns the token's text in a file; creates the file if it does not exist. Fails when the file cannot be read or created, or other users
+/// could read or replace it.
 pub fn text_at(path: &Path) -> io::Result<String> {
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         make(path)?;

@@ -21,10 +21,7 @@ use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
 
-/// Serves clients until `stop`.
-///
-/// # Errors
-/// When the server cannot start.
+/// Serves clients until `stop`. Fails when the server cannot start.
 pub fn serve_http(server: Server, listener: TcpListener, gate: HttpAccessRules, stop: &Stop) -> io::Result<()> {
     let host = server.host.clone();
     let routes = || {

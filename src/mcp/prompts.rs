@@ -82,7 +82,6 @@ fn offered_tasks() -> impl Iterator<Item = &'static Task> {
     TASKS.iter().filter(|task| tools::find_tool(task.steps[0].0).is_some())
 }
 
-/// Returns all prompts.
 pub fn definitions() -> Vec<Prompt> {
     let argument = |(name, about, needed): &(&str, &str, bool)| PromptArgument::new(*name).with_description(*about).with_required(*needed);
     offered_tasks()
@@ -90,10 +89,7 @@ pub fn definitions() -> Vec<Prompt> {
         .collect()
 }
 
-/// Builds the message that starts a task.
-///
-/// # Errors
-/// When no such prompt exists, or a required argument is missing.
+/// Builds the message that starts a task. Fails when no such prompt exists, or a required argument is missing.
 pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> {
     let names = || offered_tasks().map(|task| task.name).collect::<Vec<_>>().join(", ");
     let task = offered_tasks()

@@ -122,7 +122,6 @@ pub fn fixed_resources() -> Vec<Resource> {
     window.into_iter().chain(methods).collect()
 }
 
-/// Returns the resources of types.
 pub fn of_types(names: &[String]) -> impl Iterator<Item = Resource> {
     let uri = |name: &String| format!("cortex://type/{}/outline", utf8_percent_encode(name, &ESCAPED));
     names.iter().map(move |name| resource(uri(name), name, "Outline of the type."))

@@ -62,10 +62,7 @@ pub struct Server {
     tools: Arc<Vec<Tool>>,
 }
 
-/// Serves the parent process on standard input and output until the input ends.
-///
-/// # Errors
-/// When the server cannot start.
+/// Serves the parent process on standard input and output until the input ends. Fails when the server cannot start.
 pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
     let host = server.host.clone();

@@ -42,7 +42,6 @@ struct PageState {
     elsewhere: bool,
 }
 
-/// Sender of the news.
 #[derive(Clone)]
 pub struct News(Arc<watch::Sender<PageState>>);
 
@@ -53,7 +52,6 @@ impl Default for News {
 }
 
 impl News {
-    /// Notes changed sources.
     pub fn note_edits(&self, batch: &Batch) {
         self.0.send_modify(|state| {
             state.moves += 1;

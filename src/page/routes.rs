@@ -25,10 +25,7 @@ static HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Serves pages until `stop`.
-///
-/// # Errors
-/// When the server cannot start.
+/// Serves pages until `stop`. Fails when the server cannot start.
 pub fn serve(
     shared: Shared,
     news: News,

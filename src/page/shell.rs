@@ -19,7 +19,6 @@ const SCRIPTS: [&str; 7] = [
 
 /// The page and its policy.
 pub struct Shell {
-    /// HTML document.
     pub page: String,
     /// Content-Security-Policy: the page's own style and script, by digest, and requests to its own server.
     pub policy: String,

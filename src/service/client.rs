@@ -37,7 +37,6 @@ pub struct ServiceReply {
 
 /// Result of asking a service.
 pub enum Reply {
-    /// The service answered.
     Told(ServiceReply),
     /// No service of this version answers; run the method in this process.
     Nobody,
@@ -125,10 +124,7 @@ fn read_reply(mut message: Value) -> Option<ServiceReply> {
     })
 }
 
-/// Returns the service's description of itself.
-///
-/// # Errors
-/// When no service answers, or it cannot describe itself.
+/// Returns the service's description of itself. Fails when no service answers, or it cannot describe itself.
 pub fn ask_about_service(socket: &Path) -> io::Result<Value> {
     let mut reply = exchange(socket, "cortex.about", &json!({}), Some(PATIENCE))?;
     match reply["result"].take() {
@@ -145,10 +141,7 @@ pub fn unanswering(socket: &Path, why: &io::Error) -> Option<i32> {
     }
 }
 
-/// Signals a service that does not answer to end. Returns whether it ended in time.
-///
-/// # Errors
-/// When the signal cannot be sent.
+/// Signals a service that does not answer to end. Returns whether it ended in time. Fails when the signal cannot be sent.
 pub fn end_service(socket: &Path, pid: i32) -> io::Result<bool> {
     os::processes::ask_to_end(pid)?;
     let until = Instant::now() + END;
@@ -161,10 +154,8 @@ pub fn end_service(socket: &Path, pid: i32) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Asks the service to end, and waits until it closes this connection, with or without an answer.
-///
-/// # Errors
-/// When no service listens, or it does not close the connection in time.
+/// Asks the service to end, and waits until it closes this connection, with or without an answer. Fails when no service listens, or it does
+/// not close the connection in time.
 pub fn stop_service(socket: &Path) -> io::Result<()> {
     let mut stream = write_request(socket, "cortex.stop", &json!({}), Some(END))?;
     io::copy(&mut stream, &mut io::sink())?;

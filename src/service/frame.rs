@@ -32,7 +32,6 @@ pub enum Frame {
     },
     /// Bytes after which no message boundary can be found.
     Garbage(&'static str),
-    /// End of the stream.
     End,
 }
 
@@ -84,9 +83,6 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// Skips white space between messages and waits for the next byte. Returns whether one arrived before the end.
-    ///
-    /// # Errors
-    /// When the stream breaks.
     pub async fn ready(&mut self) -> io::Result<bool> {
         self.skip_rest().await?;
         loop {
@@ -129,9 +125,6 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// Reads the next message; call after [`Self::ready`].
-    ///
-    /// # Errors
-    /// When the stream breaks.
     pub async fn next(&mut self) -> io::Result<Frame> {
         match self.framing() {
             Framing::Lines => self.read_json_line().await,
@@ -219,10 +212,6 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 }
 
-/// Writes one message.
-///
-/// # Errors
-/// When the stream breaks.
 pub async fn write_message<W: AsyncWrite + Unpin>(to: &mut W, framing: Framing, message: &[u8]) -> io::Result<()> {
     match framing {
         Framing::Lines => {

@@ -35,16 +35,13 @@ pub mod code {
 pub enum Message {
     /// A call with an answer.
     Request {
-        /// Id of the answer.
         id: Value,
-        /// Name of the method.
         method: String,
         /// Arguments of the method.
         params: Value,
     },
     /// A call without an answer.
     Notification {
-        /// Name of the method.
         method: String,
         /// Arguments of the method.
         params: Value,
@@ -56,10 +53,7 @@ pub enum Message {
 /// Reason why bytes are not a message: the id to answer to, the code, a sentence.
 pub type Malformed = (Value, i32, String);
 
-/// Parses a message.
-///
-/// # Errors
-/// When the bytes are not a message.
+/// Parses a message. Fails when the bytes are not a message.
 pub fn parse_message(bytes: &[u8]) -> Result<Message, Malformed> {
     #[derive(Deserialize)]
     struct Raw {
@@ -145,17 +139,14 @@ fn read_present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::
     Value::deserialize(from).map(Some)
 }
 
-/// Builds the message of an answer.
 pub fn answer_message(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// Builds the message of an error.
 pub fn error(id: &Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-/// Builds a notification.
 pub fn notification(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }

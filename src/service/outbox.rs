@@ -32,7 +32,6 @@ pub struct Ready {
     to: mpsc::UnboundedSender<Waiting>,
 }
 
-/// Creates both ends.
 pub fn new() -> (Outbox, Queue) {
     let room = Arc::new(Semaphore::new(ROOM));
     let (to, from) = mpsc::unbounded_channel();
@@ -62,7 +61,6 @@ impl Outbox {
 }
 
 impl Ready {
-    /// Sends the message.
     pub fn send_ready(self) {
         // As in `Outbox::send_when_there_is_room`.
         let _ = self.to.send(self.message);
@@ -96,7 +94,6 @@ mod tests {
         }
     }
 
-    /// Runs a future to its end.
     fn run<T>(future: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
         runtime.block_on(future)

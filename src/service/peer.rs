@@ -40,11 +40,9 @@ static LISTING: LazyLock<Value> = LazyLock::new(catalog::reference::listing);
 /// State that all clients share.
 #[derive(Clone)]
 pub struct Shared {
-    /// Answers the requests.
     pub host: Arc<Host>,
     /// Limits the requests that are answered in parallel.
     pub workers: Arc<Semaphore>,
-    /// Ends the service.
     pub stop: Arc<tokio::sync::Notify>,
 }
 
@@ -248,7 +246,6 @@ impl Peer {
         }
     }
 
-    /// Registers a running request.
     fn register_request(&self, id: &Value) -> Result<Cancel, Value> {
         let mut running = self.running();
         if running.len() >= MOST {

@@ -39,7 +39,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub struct Stop(Arc<Notify>);
 
 impl Stop {
-    /// Ends the server.
     pub fn stop(&self) {
         self.0.notify_one();
     }
@@ -59,10 +58,7 @@ pub fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
     }
 }
 
-/// Creates the runtime that answers requests.
-///
-/// # Errors
-/// When the system cannot start threads.
+/// Creates the runtime that answers requests. Fails when the system cannot start threads.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -71,10 +67,7 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// Serves clients at the socket until it is stopped.
-///
-/// # Errors
-/// When the server cannot start, or the socket is removed.
+/// Serves clients at the socket until it is stopped. Fails when the server cannot start, or the socket is removed.
 pub fn serve_socket(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
     let clients = clients();
     let runtime = runtime()?;
@@ -144,10 +137,7 @@ fn refuse(stream: UnixStream) {
     }
 }
 
-/// Serves one client on standard input and output until the input ends.
-///
-/// # Errors
-/// When the server cannot start.
+/// Serves one client on standard input and output until the input ends. Fails when the server cannot start.
 pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
     let shared = shared(host.clone(), stop);

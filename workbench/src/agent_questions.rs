@@ -67,9 +67,6 @@ pub struct TypeGraph {
 
 impl TypeGraph {
     /// Reads the graph of the last build.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn from_session(session: &Session) -> Result<Self, EngineError> {
         let blob = match session.last(GRAPH)? {
             Some(last) => session.engine.store.output(&last.result.output)?,
@@ -156,7 +153,6 @@ fn subject(label: &str) -> Option<Subject> {
 /// A question leased to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeasedQuestion {
-    /// The question.
     pub question: Waiting,
     /// End of the lease, in seconds since 1970.
     pub until: u64,
@@ -177,10 +173,7 @@ pub struct LeaseRequest<'a> {
     pub now: u64,
 }
 
-/// Leases the first questions that no other agent has leased.
-///
-/// # Errors
-/// When a lease cannot be noted; leases noted before stay.
+/// Leases the first questions that no other agent has leased. Fails when a lease cannot be noted; leases noted before stay.
 pub fn lease_questions(notes: &Notes, waiting: &[Waiting], request: LeaseRequest<'_>) -> io::Result<Vec<LeasedQuestion>> {
     let mut found = Vec::new();
     for question in waiting {
@@ -232,10 +225,6 @@ pub enum Handed {
     Unknown,
 }
 
-/// Notes an answer.
-///
-/// # Errors
-/// When it cannot be noted.
 pub fn hand_in(notes: &Notes, id: &str, given: SubmittedAnswer) -> io::Result<Handed> {
     let Some(mut note) = notes.read_note(id)? else {
         return Ok(Handed::Unknown);

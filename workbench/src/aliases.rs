@@ -18,7 +18,6 @@ pub const FILE: &str = ".cortex/out/aliases.json";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Aliases {
-    /// Version of the schema.
     pub schema_version: String,
     /// Former identifiers, each with its successor.
     pub aliases: BTreeMap<String, String>,

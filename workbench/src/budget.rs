@@ -35,7 +35,6 @@ impl Budget {
         Self { tokens, room }
     }
 
-    /// Returns the limit of tokens.
     pub fn tokens(&self) -> usize {
         self.tokens
     }

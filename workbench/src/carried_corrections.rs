@@ -16,9 +16,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Moves corrections of this checkout from former names of types to the present ones, if their summaries were built. Reports each.
-///
-/// # Errors
-/// When the store cannot be read or written.
 pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, WorkbenchError> {
     let mut sentences = Vec::new();
     for (label, record) in corrections::all_corrections(&*session.engine.store)? {

@@ -78,10 +78,8 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
     Diagnostic::error(code, message).hint(hint)
 }
 
-/// Reads a file of at most `most` bytes; `None` when it does not exist.
-///
-/// # Errors
-/// When it is a link, not a file or too large, or cannot be read.
+/// Reads a file of at most `most` bytes; `None` when it does not exist. Fails when it is a link, not a file or too large, or cannot be
+/// read.
 pub fn read_file(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     match open_parent(root, below, false) {
         Ok((folder, _)) => read_in(&folder, below, most),
@@ -95,10 +93,8 @@ pub fn read_file(root: &Path, below: &str, most: usize) -> io::Result<Option<Vec
     }
 }
 
-/// Writes a file and the folders above it, unless the file has these bytes already. Replaces any entry of that name, also a link.
-///
-/// # Errors
-/// When it cannot be written, or a folder above it is a link; then the file is unchanged.
+/// Writes a file and the folders above it, unless the file has these bytes already. Replaces any entry of that name, also a link. Fails
+/// when it cannot be written, or a folder above it is a link; then the file is unchanged.
 pub fn write_file(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = lock_parent_folder(root, below)?;
     match read_in(&folder, below, bytes.len()) {
@@ -107,10 +103,8 @@ pub fn write_file(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Changes a file under the folder's lock: `change` gets its old bytes and returns new ones, or `None` to keep it. Returns whether it was written.
-///
-/// # Errors
-/// As [`read_file`], and when it cannot be written; then the file is unchanged. Also the errors of `change`.
+/// Changes a file under the folder's lock: `change` gets its old bytes and returns new ones, or `None` to keep it. Returns whether it was
+/// written. Errors: as [`read_file`], and when it cannot be written; then the file is unchanged. Also the errors of `change`.
 pub fn change<E: From<io::Error>>(
     root: &Path,
     below: &str,
@@ -120,10 +114,7 @@ pub fn change<E: From<io::Error>>(
     change_as(root, below, most, SHARED, change)
 }
 
-/// As [`change`], for a file that only its owner may read, whatever its mode was before.
-///
-/// # Errors
-/// As [`change`].
+/// As [`change`], for a file that only its owner may read, whatever its mode was before. Fails as [`change`] does.
 pub fn change_private<E: From<io::Error>>(
     root: &Path,
     below: &str,
@@ -148,10 +139,7 @@ fn change_as<E: From<io::Error>>(
     Ok(true)
 }
 
-/// Appends to a file; empties it first when it has `most` bytes or more. Returns the file.
-///
-/// # Errors
-/// When it is a link, or cannot be written.
+/// Appends to a file; empties it first when it has `most` bytes or more. Returns the file. Fails when it is a link, or cannot be written.
 pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<File> {
     let (folder, name) = open_parent(root, below, true)?;
     let mut file = folder.open_to_append(name, SHARED)?;
@@ -163,10 +151,7 @@ pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<F
     Ok(file)
 }
 
-/// Removes a file. Returns whether it existed.
-///
-/// # Errors
-/// When a folder above it is a link, or it cannot be removed.
+/// Removes a file. Returns whether it existed. Fails when a folder above it is a link, or it cannot be removed.
 pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
     let (folder, name) = match open_parent(root, below, false) {
         Ok(opened) => opened,
@@ -182,10 +167,7 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
 }
 
 /// Returns the names in a folder, sorted, each with its size in bytes; empty if the folder does not exist. Skips names that begin with a dot: a kill
-/// may leave such an incomplete file.
-///
-/// # Errors
-/// When it is a link, or cannot be read.
+/// may leave such an incomplete file. Fails when it is a link, or cannot be read.
 pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     // Any name works: `open` opens the folder above it.
     let folder = match open_parent(root, &format!("{folder}/x"), false) {
@@ -205,19 +187,14 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     Ok(names)
 }
 
-/// Locks a folder, created if need be, against other callers of this function and against writes in the folder; they wait until the lock is dropped.
-///
-/// # Errors
-/// When it cannot be created, or is a link.
+/// Locks a folder, created if need be, against other callers of this function and against writes in the folder; they wait until the lock is
+/// dropped. Fails when it cannot be created, or is a link.
 pub fn lock_folder(root: &Path, folder: &str) -> io::Result<FolderLock> {
     let (folder, _) = lock_parent_folder(root, &format!("{folder}/x"))?;
     Ok(FolderLock { place: folder.into() })
 }
 
-/// As [`lock_folder`], for a folder that only its owner may read, whatever its mode was before.
-///
-/// # Errors
-/// As [`lock_folder`].
+/// As [`lock_folder`], for a folder that only its owner may read, whatever its mode was before. Fails as [`lock_folder`] does.
 pub fn hold_private(root: &Path, folder: &str) -> io::Result<FolderLock> {
     let held = lock_folder(root, folder)?;
     if FileInfo::from_handle(&held.place)?.mode & 0o077 != 0 {
@@ -227,10 +204,8 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<FolderLock> {
     Ok(held)
 }
 
-/// Locks a file, created if need be, against other callers of this function; `None` when it is locked already. Never waits.
-///
-/// # Errors
-/// When it cannot be created, or is a link.
+/// Locks a file, created if need be, against other callers of this function; `None` when it is locked already. Never waits. Fails when it
+/// cannot be created, or is a link.
 pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<FolderLock>> {
     let (folder, name) = open_parent(root, below, true)?;
     kill_points::check_killed()?;

@@ -14,10 +14,7 @@ pub struct Removed {
     pub bytes: u64,
 }
 
-/// Deletes the files.
-///
-/// # Errors
-/// When a folder cannot be read or deleted, or a link or a file is in its place.
+/// Deletes the files. Fails when a folder cannot be read or deleted, or a link or a file is in its place.
 pub fn clean(root: &Path) -> io::Result<Removed> {
     let (parent, out) = (root.join(".cortex"), root.join(".cortex/out"));
     for folder in [&parent, &out] {

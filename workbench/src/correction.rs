@@ -46,7 +46,6 @@ pub struct Sections {
 }
 
 impl Sections {
-    /// Parses a summary.
     pub fn from_text(text: &str) -> Self {
         let mut read = Self::default();
         for line in text.lines() {
@@ -65,12 +64,10 @@ impl Sections {
         read
     }
 
-    /// Returns the text of a section.
     pub fn section_text(&self, name: &str) -> Option<&str> {
         self.list.iter().find(|(found, _)| found == name).map(|(_, text)| text.as_str())
     }
 
-    /// Returns the summary as a file.
     pub fn summary_file(&self) -> String {
         let mut text = format!("{}\n", self.head.trim_end());
         for (name, body) in &self.list {
@@ -79,7 +76,6 @@ impl Sections {
         text
     }
 
-    /// Returns the texts of these sections.
     pub fn words_of_sections<'n>(&self, names: impl Iterator<Item = &'n str>) -> Words {
         names
             .filter_map(|name| Some((name.to_owned(), self.section_text(name)?.to_owned())))
@@ -98,10 +94,8 @@ pub fn corrected_sections(notes: &Notes) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.is_empty())
 }
 
-/// Returns the summary that replaces `old` when a person writes `new`: the old head and order of sections, with the new texts.
-///
-/// # Errors
-/// When `new` cannot replace it.
+/// Returns the summary that replaces `old` when a person writes `new`: the old head and order of sections, with the new texts. Fails when
+/// `new` cannot replace it.
 pub fn compose_correction(old: &str, new: &str) -> Result<Sections, Refused> {
     if new.len() > LONGEST {
         return Err(Refused::Long);

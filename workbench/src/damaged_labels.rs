@@ -16,15 +16,11 @@ pub struct Labels {
     by_short: HashMap<u32, Vec<String>>,
     /// Result key to the hash of its label.
     by_key: HashMap<ActionKey, [u8; 16]>,
-    /// Output digest to the hash of its label.
     by_output: HashMap<Digest, [u8; 16]>,
 }
 
 impl Labels {
     /// Collects the labels from graphs, results and versions.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn from_store(disk: &DiskStore) -> Result<Self, StoreError> {
         let mut labels = Self {
             by_hash: HashMap::new(),
@@ -65,9 +61,6 @@ impl Labels {
     }
 
     /// Adds the labels of a damaged entry, unless it has some.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn name_damaged_entry(&self, disk: &DiskStore, harm: &mut DamagedItem) -> Result<(), StoreError> {
         if harm.labels.is_empty() {
             let of_hash = |hash: Option<&[u8; 16]>| hash.and_then(|hash| self.by_hash.get(hash)).cloned().into_iter().collect();

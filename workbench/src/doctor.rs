@@ -181,9 +181,6 @@ fn note_of_all(topic: &str, all: &[&Diagnostic]) -> Finding {
 }
 
 /// Reports the producers' diagnostics of files, types and SDKs: loose files, duplicates, files that do not parse.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn report_diagnostics(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchError> {
     let mut by_code: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
     for (label, remark) in session.remarks()? {
@@ -261,9 +258,6 @@ pub struct Bound {
 }
 
 /// Counts the bindings of the names of all types, each name once per type.
-///
-/// # Errors
-/// When outputs cannot be read or are malformed.
 pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O::Error> {
     let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for at in 0..symbols.len() {
@@ -347,9 +341,6 @@ pub fn report_unresolved(bound: &Bound) -> Finding {
 }
 
 /// Reports on the watcher, the store, trust and the remote cache. `watches`: the system's limit of watched folders per user, if known.
-///
-/// # Errors
-/// When the manifest is wrong or the store cannot be read.
 pub fn surroundings(
     workspace: &Workspace,
     session: &Session,

@@ -41,12 +41,7 @@ pub enum Refused {
     Odd,
     /// The operating system reports an error.
     #[error("{path} cannot be read: {reason}")]
-    System {
-        /// The path.
-        path: String,
-        /// The system's message.
-        reason: String,
-    },
+    System { path: String, reason: String },
 }
 
 impl Refused {
@@ -68,10 +63,8 @@ pub struct Guard {
     pub manifest: bool,
 }
 
-/// Returns the canonical path of the real file below the canonical root. The file may not exist yet.
-///
-/// # Errors
-/// When the file must not be edited.
+/// Returns the canonical path of the real file below the canonical root. The file may not exist yet. Fails when the file must not be
+/// edited.
 pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refused> {
     if given.is_empty() {
         return Err(Refused::Empty);

@@ -10,7 +10,6 @@ pub enum EditError {
     /// Neither VISUAL nor EDITOR names an editor.
     #[error("no editor is set")]
     None,
-    /// The editor failed.
     #[error("the editor ended with {0}")]
     Ended(std::process::ExitStatus),
     /// The editor cannot be started.
@@ -18,37 +17,24 @@ pub enum EditError {
     NotStarted(std::io::Error),
     /// A file cannot be read.
     #[error("{path} cannot be read: {reason}")]
-    Unreadable {
-        /// The path.
-        path: String,
-        /// The system's message.
-        reason: String,
-    },
+    Unreadable { path: String, reason: String },
     /// No temporary file can be created for the copy.
     #[error("no temporary file can be created: {0}")]
     NoPlace(std::io::Error),
 }
 
-/// Reads the text of a file, or of standard input for `-`, with LF line ends; at most `most` bytes.
-///
-/// # Errors
-/// When it cannot be read or is not UTF-8.
+/// Reads the text of a file, or of standard input for `-`, with LF line ends; at most `most` bytes. Fails when it cannot be read or is not
+/// UTF-8.
 pub fn read_edited_file(file: &Path, most: u64) -> Result<String, EditError> {
     decode_document(read_bytes(file, most)?, file)
 }
 
-/// Converts the bytes of a file to a text with LF line ends.
-///
-/// # Errors
-/// When they are not UTF-8.
+/// Converts the bytes of a file to a text with LF line ends. Fails when they are not UTF-8.
 pub fn decode_document(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
     exact(bytes, file).map(|text| text.replace("\r\n", "\n"))
 }
 
-/// Converts the bytes of a file to a text with its line ends.
-///
-/// # Errors
-/// When they are not UTF-8.
+/// Converts the bytes of a file to a text with its line ends. Fails when they are not UTF-8.
 pub fn exact(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
     String::from_utf8(bytes).map_err(|_| EditError::Unreadable {
         path: file.display().to_string(),
@@ -57,9 +43,6 @@ pub fn exact(bytes: Vec<u8>, file: &Path) -> Result<String, EditError> {
 }
 
 /// Reads the bytes of a file, or of standard input for `-`; at most `most` of them.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn read_bytes(file: &Path, most: u64) -> Result<Vec<u8>, EditError> {
     let mut bytes = Vec::new();
     let done = if file == Path::new("-") {
@@ -74,10 +57,8 @@ pub fn read_bytes(file: &Path, most: u64) -> Result<Vec<u8>, EditError> {
     Ok(bytes)
 }
 
-/// Opens the user's editor (a shell command) on a copy of a text and returns the saved text, at most `most` bytes.
-///
-/// # Errors
-/// When there is no editor, or it fails.
+/// Opens the user's editor (a shell command) on a copy of a text and returns the saved text, at most `most` bytes. Fails when there is no
+/// editor, or it fails.
 pub fn edit(editor: Option<&str>, old: &str, most: u64) -> Result<String, EditError> {
     let editor = editor.ok_or(EditError::None)?;
     let folder = tempfile::tempdir().map_err(EditError::NoPlace)?;

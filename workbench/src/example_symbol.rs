@@ -11,9 +11,6 @@ use std::collections::HashMap;
 
 /// Returns the name of such a type, only its last part if that is unique. Prefers types that are neither tests nor generated. `None` before the type
 /// graph was built.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn find_example(session: &mut Session) -> Result<Option<String>, EngineError> {
     let mut tables = Vec::new();
     for label in ["//index:graph", "//index:types"] {

@@ -50,7 +50,6 @@ pub struct GarbageOptions {
 }
 
 impl GarbageOptions {
-    /// Returns the defaults.
     pub fn default_options(now: u64) -> Self {
         Self {
             now,
@@ -87,10 +86,7 @@ pub fn is_due(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Option<u64> {
     (!disk.is_collecting() && !disk.collected_at().is_some_and(lately)).then_some(max)
 }
 
-/// Compacts a file that has grown much, and collects if [`is_due`].
-///
-/// # Errors
-/// As [`collect_garbage`].
+/// Compacts a file that has grown much, and collects if [`is_due`]. Fails as [`collect_garbage`] does.
 pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(GarbageOptions, Report)>, GarbageError> {
     disk.compact_if_grown()?;
     let Some(max) = is_due(disk, limits, now) else {
@@ -157,10 +153,7 @@ pub struct Report {
     pub not_compacted: Option<String>,
 }
 
-/// Collects garbage.
-///
-/// # Errors
-/// When the store cannot be read or written, or its references are damaged. Evictions done before the error stay.
+/// Collects garbage. Fails when the store cannot be read or written, or its references are damaged. Evictions done before the error stay.
 pub fn collect_garbage(disk: &DiskStore, options: &GarbageOptions) -> Result<Report, GarbageError> {
     let collecting = match options.dry_run {
         true => None,

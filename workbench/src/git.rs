@@ -21,7 +21,6 @@ const LARGEST: u64 = 512 << 20;
 
 /// Annotations of builds: the command, and facts from git.
 pub struct Notes {
-    /// The workspace's root.
     pub root: PathBuf,
     /// The command, as in `build`.
     pub command: String,

@@ -34,9 +34,6 @@ pub struct Health {
 
 impl Health {
     /// Reads the health. Reads no output if nothing is wrong.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn from_session(session: &Session) -> Result<Self, StoreError> {
         let mut warnings: Vec<(Option<String>, Diagnostic)> = Vec::new();
         for (label, remark) in session.remarks()? {

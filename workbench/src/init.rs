@@ -27,7 +27,6 @@ pub struct Initialised {
 /// The reason why no manifest was written.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// A manifest exists.
     #[error("{0} already exists")]
     Exists(PathBuf),
     /// The folder is inside a workspace.
@@ -36,19 +35,15 @@ pub enum InitError {
     /// Reading or writing failed.
     #[error("{path} cannot be {what}: {reason}")]
     Io {
-        /// The path.
         path: PathBuf,
         /// `read`, `written`.
         what: &'static str,
-        /// The system's message.
         reason: String,
     },
 }
 
-/// Surveys `folder` and writes its `cortex.toml`.
-///
-/// # Errors
-/// When there is a manifest already, or one of a workspace around it (unless `force`), or the folder cannot be read or written.
+/// Surveys `folder` and writes its `cortex.toml`. Fails when there is a manifest already, or one of a workspace around it (unless `force`),
+/// or the folder cannot be read or written.
 pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
     let path = folder.join(MANIFEST);
     let io = |what: &'static str| {
@@ -82,9 +77,6 @@ pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
 }
 
 /// Replaces a manifest atomically and keeps its permissions.
-///
-/// # Errors
-/// When its folder cannot be written.
 pub fn write_manifest(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -171,7 +163,6 @@ name = {name}
     )
 }
 
-/// Returns a TOML basic string.
 fn toml_text(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -27,7 +27,6 @@ struct Ranked {
     /// Words shared with the question, then references.
     fit: (u32, u32),
     key: String,
-    /// Role and text.
     texts: Vec<(&'static str, Input)>,
 }
 
@@ -36,7 +35,6 @@ struct Ranked {
 pub struct Material {
     /// Blobs by role, `outline` and `summary`, sorted by symbol path.
     pub roles: BTreeMap<Arc<str>, Vec<Input>>,
-    /// Types shown.
     pub shown: usize,
     /// Types of the scope that did not fit, those that fit best first.
     pub left_out: Vec<String>,
@@ -51,9 +49,6 @@ const BYTES: u64 = 4;
 
 /// Chooses the types that fit best into `budget` tokens: by the words shared with the question, then by the number of references. Uses existing
 /// summaries and requests none. Excludes types with files that are never sent (the globs of `never_send`, and files known by name to contain keys).
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn gather(
     session: &Session,
     question: &str,
@@ -182,19 +177,13 @@ pub enum Stage {
 pub struct Operation {
     /// Identifier of the operation: the same for the same question and scope.
     pub op_id: String,
-    /// Kind of the operation.
     pub kind: &'static str,
-    /// The question.
     pub question: String,
-    /// The scope.
     pub scope: Vec<String>,
-    /// State of the operation.
     pub state: Stage,
-    /// Label of the answer.
     pub label: String,
     /// Events so far, one sentence each.
     pub events: Vec<String>,
-    /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<serde_json::Value>,
     /// Reason why there is no answer.
@@ -247,9 +236,6 @@ impl Operation {
     }
 
     /// Writes the operation's file atomically.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write_operation(&self, root: &Path) -> Result<PathBuf, std::io::Error> {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');

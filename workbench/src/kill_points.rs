@@ -5,10 +5,7 @@ use os::handles::AsFd;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// Checks before a step that the thread is not stopped; on an error the caller must stop.
-///
-/// # Errors
-/// When the thread was stopped.
+/// Checks before a step that the thread is not stopped; on an error the caller must stop. Fails when the thread was stopped.
 #[cfg(not(test))]
 #[allow(clippy::unnecessary_wraps)]
 pub fn check_killed() -> io::Result<()> {
@@ -16,18 +13,12 @@ pub fn check_killed() -> io::Result<()> {
 }
 
 /// Writes bytes; a kill may cut the write anywhere.
-///
-/// # Errors
-/// The system's error.
 #[cfg(not(test))]
 pub fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
 /// Waits until the data of a file, or the names in a folder, are on the disk.
-///
-/// # Errors
-/// The system's error.
 #[cfg(not(test))]
 pub fn sync(what: impl AsFd) -> io::Result<()> {
     Ok(os::disks::sync(what)?)

@@ -33,7 +33,6 @@ pub type Broken = BTreeMap<String, SourceLocation>;
 pub struct LastGood {
     /// When it became the target's output, in seconds since 1970.
     pub at: u64,
-    /// Digest of the output.
     pub digest: Digest,
     /// Bytes of the output.
     pub bytes: Arc<[u8]>,
@@ -42,9 +41,6 @@ pub struct LastGood {
 }
 
 /// Returns the files whose declarations did not parse when they were last read.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn files_with_errors(session: &Session) -> Result<Broken, StoreError> {
     let mut broken = Broken::new();
     let mut sources: Option<BTreeSet<String>> = None;
@@ -92,9 +88,6 @@ fn indexes(session: &Session) -> Result<Vec<Arc<[u8]>>, StoreError> {
 }
 
 /// Returns, by type, the unparsable files that it is, or was in an earlier state of the workspace, read from; leaves out types without any.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn behind<'b>(
     session: &Session,
     keys: &BTreeSet<String>,
@@ -123,9 +116,6 @@ pub fn behind<'b>(
 
 /// Resolves a name in the newest state of the workspace that had such a type. If the tables of types were evicted, it uses the names in the log of
 /// builds, and full names that have History.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn newest_type_of_name(session: &Session, name: &str) -> Result<Option<String>, StoreError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
     for table in indexes(session)? {
@@ -154,9 +144,6 @@ pub fn newest_type_of_name(session: &Session, name: &str) -> Result<Option<Strin
 }
 
 /// Whether the newest table of types has a type.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
     let Some(newest) = session.engine.store.history(session.engine.view, TYPES)?.pop() else {
         return Ok(false);
@@ -166,9 +153,6 @@ pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
 }
 
 /// Returns the first version of the table of types without a former type; `None` when it is still there, or no stored version had it.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn first_version_without(session: &Session, key: &str) -> Result<Option<HistoryRecord>, StoreError> {
     let mut since = None;
     for version in session.engine.store.history(session.engine.view, TYPES)?.into_iter().rev() {
@@ -198,9 +182,6 @@ pub struct GoneMember {
 }
 
 /// Resolves the name of a former member in a type that has none of that name now; `None` also when no stored version has one.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<GoneMember>, StoreError> {
     let store = &*session.engine.store;
     // `:members` has parameters, but is built only when members are requested; `:signatures` is built for every question about names.
@@ -244,9 +225,6 @@ fn member_names_of_signatures(text: &[u8]) -> Vec<String> {
 }
 
 /// Resolves the name of a member in the newest state of a type that had one of that name.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn meant_member(session: &Session, key: &str, name: &str) -> Result<Option<String>, StoreError> {
     let members = label_of_type(key, ":members");
     for version in session.engine.store.history(session.engine.view, &members)?.iter().rev() {
@@ -275,9 +253,6 @@ pub fn label_of_type(key: &str, rest: &str) -> String {
 }
 
 /// Returns the newest version of a type's target that was built from files that parsed.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn last_good(session: &Session, label: &str) -> Result<Option<LastGood>, StoreError> {
     let Some((key, _)) = parts(label) else { return Ok(None) };
     let mut lineage = Lineage {
@@ -315,7 +290,6 @@ struct Lineage<'s> {
     session: &'s Session,
     /// The beginning of the labels of the type's targets.
     own: String,
-    /// The requested member.
     member: Option<String>,
     known: BTreeMap<(Arc<str>, Digest), bool>,
 }

@@ -25,7 +25,6 @@ pub mod error;
 pub mod example_symbol;
 pub mod exported_states;
 pub mod facts;
-pub mod fill_store;
 pub mod former_types;
 pub mod garbage;
 pub mod generating;

@@ -40,7 +40,6 @@ pub struct Library {
 /// The output of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Label of the target.
     pub label: String,
     /// Digest of the bytes.
     pub digest: Digest,
@@ -71,10 +70,7 @@ impl From<engine::build::engine::EngineError> for LibraryError {
 type Result<T> = std::result::Result<T, LibraryError>;
 
 impl Library {
-    /// Opens the workspace at or above a folder, with the store for its results.
-    ///
-    /// # Errors
-    /// When there is no manifest.
+    /// Opens the workspace at or above a folder, with the store for its results. Fails when there is no manifest.
     pub fn open(folder: &Path, store: StoreChoice) -> Result<Self> {
         let root = folder.canonicalize().ok().and_then(|folder| find_root(&folder));
         Ok(Self {
@@ -88,10 +84,8 @@ impl Library {
         })
     }
 
-    /// Returns the present output of the one target that a label refers to; builds everything that is not current.
-    ///
-    /// # Errors
-    /// When the label matches no or several targets, or the target cannot be built.
+    /// Returns the present output of the one target that a label refers to; builds everything that is not current. Fails when the label
+    /// matches no or several targets, or the target cannot be built.
     pub fn build_output(&self, label: &str) -> Result<Output> {
         let (_workspace, mut session) = self.session(Access::Build)?;
         let request = Request {
@@ -121,10 +115,8 @@ impl Library {
         })
     }
 
-    /// Returns the last output of the one target that a label refers to, current or not; `None` when it was never built.
-    ///
-    /// # Errors
-    /// When the label matches no or several targets.
+    /// Returns the last output of the one target that a label refers to, current or not; `None` when it was never built. Fails when the
+    /// label matches no or several targets.
     pub fn last(&self, label: &str) -> Result<Option<Output>> {
         let patterns = patterns(label)?;
         let (_workspace, mut session) = self.session(Access::Look)?;
@@ -138,10 +130,7 @@ impl Library {
         }))
     }
 
-    /// Returns the state of the one target that a label refers to. Builds nothing.
-    ///
-    /// # Errors
-    /// When the label matches no or several targets.
+    /// Returns the state of the one target that a label refers to. Builds nothing. Fails when the label matches no or several targets.
     pub fn state_of_label(&self, label: &str) -> Result<NodeState> {
         let patterns = patterns(label)?;
         let (workspace, mut session) = self.session(Access::Look)?;
@@ -149,20 +138,14 @@ impl Library {
         Ok(target_status(&workspace.root, &mut session, &label)?.state)
     }
 
-    /// Explains the state of the one target that a label refers to. Builds nothing.
-    ///
-    /// # Errors
-    /// When the label matches no or several targets.
+    /// Explains the state of the one target that a label refers to. Builds nothing. Fails when the label matches no or several targets.
     pub fn why(&self, label: &str) -> Result<Explanation> {
         let patterns = patterns(label)?;
         let (_workspace, mut session) = self.session(Access::Look)?;
         session.explain(&patterns)?.map_err(LibraryError::Refused)
     }
 
-    /// Returns the labels that match a query, as in `cortex query`. Builds nothing.
-    ///
-    /// # Errors
-    /// When the query is wrong.
+    /// Returns the labels that match a query, as in `cortex query`. Builds nothing. Fails when the query is wrong.
     pub fn query(&self, expr: &str) -> Result<Vec<String>> {
         let query = parse(expr).map_err(|why| library_error(Diagnostic::error(ErrorCode::E_QUERY, why.message)))?;
         let (_workspace, mut session) = self.session(Access::Look)?;
@@ -173,10 +156,7 @@ impl Library {
         Ok(answer.nodes.iter().map(|node| node.label.to_string()).collect())
     }
 
-    /// Watches the sources for changes from now on.
-    ///
-    /// # Errors
-    /// When the folders cannot be watched.
+    /// Watches the sources for changes from now on. Fails when the folders cannot be watched.
     pub fn watch(&self) -> Result<Changes> {
         let workspace = self.workspace(Access::Look)?;
         let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;

@@ -10,12 +10,10 @@ use std::path::{Path, PathBuf};
 /// The manifest's file name.
 pub const MANIFEST: &str = "cortex.toml";
 
-/// The choice of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreChoice {
     /// No store: everything works, and nothing is stored.
     None,
-    /// A store in this folder.
     Folder(PathBuf),
     /// A store per repository, in a folder below this cache folder.
     Cache(PathBuf),

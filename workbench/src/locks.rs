@@ -51,9 +51,7 @@ pub struct Hold {
 
 /// The terms on which a checkout is locked.
 pub(crate) struct LockTerms {
-    /// The store's folder.
     pub folder: PathBuf,
-    /// The checkout's view.
     pub view: ViewId,
     /// Options for waiting for other processes, with callbacks that report the wait.
     pub options: DiskOptions,

@@ -3,10 +3,8 @@
 use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, RawString, Table, Value};
 
 /// Formats a text: `key = value` with one space on each side, no indentation of keys and table heads, at most one blank line between two lines and
-/// one before each table of the manifest itself (`[a]`, `[[b]]`), no trailing spaces, one line end at the end of the file.
-///
-/// # Errors
-/// The parser's error if the text is not TOML.
+/// one before each table of the manifest itself (`[a]`, `[[b]]`), no trailing spaces, one line end at the end of the file. Errors: the
+/// parser's error if the text is not TOML.
 pub fn format_manifest(text: &str) -> Result<String, toml_edit::TomlError> {
     let mut document: DocumentMut = text.parse()?;
     format_table(document.as_table_mut(), 0);

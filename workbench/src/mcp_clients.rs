@@ -9,15 +9,10 @@ use toml::Table;
 /// A client that starts the server by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
-    /// Claude Code.
     Claude,
-    /// Codex.
     Codex,
-    /// Visual Studio Code.
     VsCode,
-    /// Cursor.
     Cursor,
-    /// Gemini CLI.
     Gemini,
 }
 
@@ -27,7 +22,6 @@ const NAME: &str = "cortex";
 /// The file with guidance for agents of any client.
 pub const GUIDE: &str = "AGENTS.md";
 
-/// The guidance in the file.
 const GUIDANCE: &str = "For C# code ask the `cortex` tools before grep and before reading whole files: `search` and `outline` to find, `usages` before \
 a change, `context` for what belongs to a task, `edit` to change by symbol. They are true for the files as they are and say when an answer is incomplete.\n";
 
@@ -70,10 +64,8 @@ impl Client {
         }
     }
 
-    /// Returns the text of the client's file with the server; the present text if it has the server already.
-    ///
-    /// # Errors
-    /// When the file cannot be parsed, or another server has the name.
+    /// Returns the text of the client's file with the server; the present text if it has the server already. Fails when the file cannot be
+    /// parsed, or another server has the name.
     pub fn configured(self, text: Option<&str>) -> Result<String, Unconfigured> {
         match self {
             Self::Codex => self.in_toml(text.unwrap_or_default()),

@@ -26,7 +26,6 @@ pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// A workspace in a checkout of git.
 pub struct GitTrees {
-    /// The workspace's folder.
     pub root: PathBuf,
     /// Lookup of environment variables.
     pub variables: Variables,

@@ -6,10 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Writes files to a new folder, through a temporary folder next to it.
-///
-/// # Errors
-/// When the folder has contents, or cannot be written.
+/// Writes files to a new folder, through a temporary folder next to it. Fails when the folder has contents, or cannot be written.
 pub fn write_new_folder(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
     let above = folder
         .parent()

@@ -26,9 +26,6 @@ pub fn group_of(session: &Session, label: &str) -> Option<String> {
 
 /// Returns the target whose question covers `label`: the group of a type by the last `//index:groups`, also if the type itself was never built.
 /// `None` for targets with questions of their own.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn target_that_asks(session: &Session, label: &str) -> Result<Option<String>, EngineError> {
     let key = label
         .strip_prefix("//types/")

@@ -12,7 +12,6 @@ use std::time::Instant;
 /// The measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Parsed {
-    /// Files parsed.
     pub files: usize,
     /// Total size of the files in bytes.
     pub bytes: u64,
@@ -25,9 +24,6 @@ pub struct Parsed {
 }
 
 /// Parses every C# file below `folder`, without any other work.
-///
-/// # Errors
-/// When the folder cannot be read.
 pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
     let root = folder
         .canonicalize()

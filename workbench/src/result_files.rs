@@ -44,10 +44,7 @@ pub fn is_export(bytes: &[u8]) -> bool {
     parcel::is_parcel(bytes)
 }
 
-/// Writes the results of nodes, as they are, and of all their inputs.
-///
-/// # Errors
-/// When the store cannot be read or the file cannot be written.
+/// Writes the results of nodes, as they are, and of all their inputs. Fails when the store cannot be read or the file cannot be written.
 pub fn export(session: &Session, wanted: Vec<NodeId>, path: &Path) -> Result<Exported, ResultFileError> {
     let graph = &session.graph;
     let mut exported = Exported {
@@ -98,10 +95,7 @@ pub struct Imported {
 }
 
 /// Stores the results of a file. None replaces a stored one. Paid results are imported only with `paid`, because no build can repeat them to check
-/// that they are right.
-///
-/// # Errors
-/// When the file is incomplete (results before the fault stay) or the store cannot be written.
+/// that they are right. Fails when the file is incomplete (results before the fault stay) or the store cannot be written.
 pub fn import(store: &dyn Store, parcel: Parcel, paid: bool, now: u64) -> Result<Imported, ResultFileError> {
     let mut imported = Imported::default();
     let (mut batch, mut size) = (Vec::<NewResult>::new(), 0);

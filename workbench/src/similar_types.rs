@@ -134,7 +134,6 @@ impl<'b> Vectors<'b> {
             .collect()
     }
 
-    /// Returns the number of vectors.
     pub fn len(&self) -> usize {
         self.rows.len()
     }

@@ -16,7 +16,6 @@ pub struct Spending {
     pub by_outcome: BTreeMap<Outcome, Sum>,
     /// By model: totals without stored results.
     pub by_model: BTreeMap<String, Sum>,
-    /// The total spent.
     pub spent: Sum,
     /// The total of each target, the most expensive first.
     pub targets: Vec<(String, Sum)>,
@@ -29,7 +28,6 @@ pub struct Sum {
     pub times: u64,
     /// Calls and tokens; money, if all of it has one currency.
     pub spent: Spent,
-    /// Millionths, by currency.
     pub money: BTreeMap<String, u64>,
     /// Microseconds of waiting.
     pub took_us: u64,
@@ -61,9 +59,6 @@ impl Sum {
 }
 
 /// Sums the entries since `since` (seconds since 1970).
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn spending(session: &Session, since: u64) -> Result<Spending, StoreError> {
     let rows = session.engine.store.rows(session.engine.view, Part::Ledger)?;
     let entries = rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since);

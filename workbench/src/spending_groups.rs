@@ -32,7 +32,6 @@ pub enum By {
 pub struct Group {
     /// The commit, author, producer or month.
     pub name: String,
-    /// Money spent.
     pub spent: Sum,
     /// Original cost of the stored answers that were used.
     pub saved: Sum,
@@ -42,9 +41,6 @@ pub struct Group {
 const UNKNOWN: &str = "unknown";
 
 /// Groups the entries since `since` (seconds since 1970): months, commits and authors in the order of their first line, producers by name.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn groups(root: &Path, session: &Session, since: u64, by: By) -> Result<Vec<Group>, StoreError> {
     let rows = session.engine.store.rows(session.engine.view, Part::Ledger)?;
     let entries = rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since);

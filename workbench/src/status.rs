@@ -70,9 +70,6 @@ impl Counts {
 
 /// Returns the state of a target: that of the engine, or `generating` while a build of this checkout asks a model for it. Every answer about one
 /// target takes its state from here.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<NodeStatus, EngineError> {
     if generating::labels(root).contains(label) {
         return Ok(NodeState::Generating.into());
@@ -85,13 +82,11 @@ pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<
 pub struct Status {
     /// `[workspace] name`.
     pub name: String,
-    /// Source files.
     pub files: usize,
     /// Sources that were added, removed or changed since the last build.
     pub changed: Vec<String>,
     /// Whether the manifest, a ruleset or a producer's version changed since the last build.
     pub redefined: bool,
-    /// Number of nodes.
     pub nodes: usize,
     /// Nodes by target name.
     pub targets: BTreeMap<String, Counts>,
@@ -113,10 +108,7 @@ pub struct Status {
     pub edits: EditCounts,
 }
 
-/// Computes the status.
-///
-/// # Errors
-/// When the manifest is wrong, or the store or the sources cannot be read.
+/// Computes the status. Fails when the manifest is wrong, or the store or the sources cannot be read.
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
     let nodes = session.ruled_nodes();
     let ids = &nodes.ids;

@@ -15,9 +15,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Verifies everything in a store; with `repair` drops damaged data and verifies again. Returns the findings, and after a repair the rest.
-///
-/// # Errors
-/// When the store as a whole cannot be read or written.
 pub fn verify_store(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verified>), StoreError> {
     // A repair needs the store unchanged since the check, so no other process may open it.
     let found = if repair {
@@ -180,9 +177,6 @@ pub struct Stats {
 }
 
 /// Counts everything, at `now`.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn stats(disk: &DiskStore, now: u64) -> Result<Stats, StoreError> {
     let blob_bytes = disk.blob_bytes()?;
     let mut stats = Stats {
@@ -236,17 +230,10 @@ pub fn stats(disk: &DiskStore, now: u64) -> Result<Stats, StoreError> {
 }
 
 /// Returns the pinned versions of a view, by label and version.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn pins(store: &dyn Store, view: ViewId) -> Result<Vec<Pin>, StoreError> {
     Ok(store.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row).collect())
 }
 
-/// Pins a version.
-///
-/// # Errors
-/// When the store cannot be written.
 pub fn pin(
     store: &dyn Store,
     view: ViewId,
@@ -272,10 +259,6 @@ pub fn pin(
     store.commit(view, commit)
 }
 
-/// Removes pins.
-///
-/// # Errors
-/// When the store cannot be written.
 pub fn unpin(store: &dyn Store, view: ViewId, pins: &[Pin]) -> Result<(), StoreError> {
     let row = |pin: &Pin| (Part::Pins, row_key(&pin.label, pin.version), None);
     store.commit(

@@ -12,9 +12,6 @@ use producers::csharp::types::TypeRow;
 const TYPES: &str = "//index:types";
 
 /// Moves generated types after the other suggestions in errors about names of targets; the hint names the first one.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn order(session: &Session, errors: &mut [Diagnostic]) -> Result<(), StoreError> {
     let is_unordered = |error: &&mut Diagnostic| error.code == ErrorCode::E_NO_TARGET && error.candidates.len() > 1;
     let mut unordered = errors.iter_mut().filter(is_unordered).peekable();

@@ -58,9 +58,6 @@ impl Trusted {
     }
 
     /// Adds definitions to the list, or removes them.
-    ///
-    /// # Errors
-    /// When the list cannot be written.
     pub fn set_trusted(&self, definitions: &[Digest], trusted: bool) -> io::Result<()> {
         let Trusting::Listed(folder) = &self.trusting else {
             return Err(io::Error::other("there is no place to record it"));

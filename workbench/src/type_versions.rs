@@ -23,9 +23,6 @@ pub(crate) struct TypeVersion<'a> {
 
 impl<'a> TypeVersion<'a> {
     /// Opens a version by the digest of its root page; `None` if the page is missing or malformed.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(crate) fn from_digest(read_page: ReadPage<'a>, digest: &Digest) -> Result<Option<Self>, StoreError> {
         let Some(root) = read_page(digest)? else { return Ok(None) };
         let rows = RowReader::new(root.clone()).ok();

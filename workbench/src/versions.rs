@@ -27,11 +27,9 @@ pub struct Version {
     pub build: Option<u64>,
     /// Git's commit at that build, and whether files differed from it, if the log still has them.
     pub revision: Option<Revision>,
-    /// Digest of the output.
     pub output: Digest,
     /// Whether the version is the present output.
     pub present: bool,
-    /// Pin of the version, if any.
     pub pin: Option<Pin>,
     /// Whether the output was evicted; only a new run could build it again.
     pub collected: bool,
@@ -51,9 +49,6 @@ impl Version {
 }
 
 /// Returns all versions of a target, oldest first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreError> {
     let store = &session.engine.store;
     let present = session
@@ -118,9 +113,6 @@ fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> 
 
 /// Returns all versions of a target, oldest first, beginning with those under former names of its type. Their inputs get the present names, so that
 /// they can be compared.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn lineage(root: &Path, session: &Session, label: &str) -> Result<Vec<Version>, StoreError> {
     let present = versions(session, label)?;
     let mut all = Vec::new();
@@ -161,7 +153,6 @@ fn with_inputs_of_type(mut record: ActionRecord, from: &str, to: &str) -> Action
 pub struct InputChange {
     /// Role of the input in the rule.
     pub role: Arc<str>,
-    /// Label of the input.
     pub label: Arc<str>,
     /// Digest of the input in the first version; `None` if that version did not read it.
     pub from: Option<Digest>,
@@ -198,9 +189,6 @@ pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange>
 }
 
 /// Returns the blob of a version, if the store still has it.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn blob_of_version(session: &Session, digest: Option<&Digest>) -> Result<Option<Arc<[u8]>>, EngineError> {
     Ok(digest.map(|digest| session.engine.store.output(digest)).transpose()?.flatten())
 }

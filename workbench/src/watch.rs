@@ -46,12 +46,9 @@ pub enum FileChangeKind {
     Built,
 }
 
-/// A changed file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ChangedFile {
-    /// Path of the file.
     pub path: String,
-    /// Change of the file.
     pub change: FileChangeKind,
 }
 
@@ -140,7 +137,6 @@ pub enum ChangedPart {
     Structure,
     /// Code of the type's members.
     Body,
-    /// Documentation of the type.
     Documentation,
     /// White space, comments or order only.
     Layout,
@@ -154,7 +150,6 @@ impl ChangedPart {
         ("xmldoc", Self::Documentation),
     ];
 
-    /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Structure => "structure",
@@ -168,10 +163,8 @@ impl ChangedPart {
 /// The change of one type by an edit.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Edited {
-    /// The type.
     #[serde(rename = "type")]
     pub name: String,
-    /// The changed parts.
     pub kinds: Vec<ChangedPart>,
 }
 
@@ -196,9 +189,6 @@ pub fn settling_patterns(session: &Session) -> Option<PatternSet> {
 }
 
 /// Counts the stale summaries of types, as `status` does, after all free targets of the edited types were built.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
     let mut summaries = Vec::new();
     session.graph.each_label(|id, label| {
@@ -232,9 +222,6 @@ pub struct Members {
 
 impl Members {
     /// Reads those of the types that the graph builds from these files.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn from_session(session: &Session, paths: &[ChangedFile]) -> Result<Self, EngineError> {
         let mut tables = BTreeMap::new();
         if paths.len() > MOST_FILES {
@@ -319,9 +306,6 @@ impl Members {
     }
 
     /// Returns the members that were added, removed or changed since the tables were built: `Type#Member`.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn touched(&self, session: &Session) -> Result<Vec<String>, EngineError> {
         let mut touched = Vec::new();
         for (label, before) in &self.tables {
@@ -374,9 +358,6 @@ pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
 }
 
 /// Returns the patterns of the requests that were last found current, newest first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn recently_current_requests(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
     let rows = store.rows(view, Part::Requests)?;
     let mut known: Vec<CurrentRequest> = rows.iter().filter_map(|(_, row)| decode::<CurrentRequest>(row)).collect();

@@ -45,7 +45,6 @@ use std::time::Duration;
 pub struct Opening<'a> {
     /// A folder in the workspace.
     pub from: &'a Path,
-    /// The choice of the store.
     pub store: StoreChoice,
     /// Options for locking the store, with callbacks that report a wait.
     pub options: DiskOptions,
@@ -57,7 +56,6 @@ pub struct Opening<'a> {
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
     /// Callback for the text that model servers stream, as it grows.
     pub hear: Option<Hear>,
-    /// Access to the checkout.
     pub access: Access,
     /// Whether a watch's build ahead stops for this command.
     pub interrupts: bool,
@@ -105,7 +103,6 @@ pub struct Workspace {
     remote: OnceCell<Option<Sharing>>,
 }
 
-/// The parsed manifest.
 struct ParsedManifest {
     manifest: Arc<Manifest>,
     warnings: Vec<Diagnostic>,
@@ -166,10 +163,8 @@ pub fn registry(ask: Arc<dyn Ask>, trust: Arc<dyn Trust>) -> Registry {
 }
 
 impl Workspace {
-    /// Finds the workspace and opens its store. Does not read the manifest yet: a build with nothing to do does not need it.
-    ///
-    /// # Errors
-    /// When there is no manifest or the store cannot be used.
+    /// Finds the workspace and opens its store. Does not read the manifest yet: a build with nothing to do does not need it. Fails when
+    /// there is no manifest or the store cannot be used.
     pub fn open(opening: Opening<'_>) -> Result<Self, WorkbenchError> {
         let root = root_above(opening.from)?;
         let text = checked_manifest_text(&root)?;
@@ -252,10 +247,7 @@ impl Workspace {
         })
     }
 
-    /// Returns the manifest; the first call reads it.
-    ///
-    /// # Errors
-    /// All errors of the manifest.
+    /// Returns the manifest; the first call reads it. Errors: all errors of the manifest.
     pub fn manifest(&self) -> Result<Arc<Manifest>, WorkbenchError> {
         Ok(self.read_manifest_once()?.manifest.clone())
     }
@@ -292,10 +284,7 @@ impl Workspace {
         load_texts(&self.text, packs, &self.engine.registry)
     }
 
-    /// Loads and checks the manifest with another text of packs; stores nothing.
-    ///
-    /// # Errors
-    /// When either text has errors: all of them.
+    /// Loads and checks the manifest with another text of packs; stores nothing. Fails when either text has errors: all of them.
     pub(crate) fn manifest_with(&self, packs: &str) -> Result<Manifest, WorkbenchError> {
         Ok(self.load_manifest_with(packs)?.manifest)
     }
@@ -307,7 +296,6 @@ impl Workspace {
         self.manifest = OnceCell::new();
     }
 
-    /// Returns the text of the manifest.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -317,10 +305,7 @@ impl Workspace {
         self.manifest.get().map_or(&[], |read| &read.warnings)
     }
 
-    /// Returns the manifest with its digest.
-    ///
-    /// # Errors
-    /// All errors of the manifest.
+    /// Returns the manifest with its digest. Errors: all errors of the manifest.
     pub fn manifest_definition(&self) -> Result<Definition, WorkbenchError> {
         let read = self.read_manifest_once()?;
         Ok(Definition {
@@ -335,10 +320,7 @@ impl Workspace {
         Digest::of(self.text.as_bytes())
     }
 
-    /// Returns the cache that the manifest names, if it may be used.
-    ///
-    /// # Errors
-    /// All errors of the manifest.
+    /// Returns the cache that the manifest names, if it may be used. Errors: all errors of the manifest.
     pub fn remote(&self) -> Result<Option<Arc<dyn RemoteCache>>, WorkbenchError> {
         Ok(self.sharing()?.map(|sharing| sharing.cache))
     }
@@ -359,9 +341,6 @@ impl Workspace {
     }
 
     /// Waits at most `wait` for uploads to the cache, and records what was exchanged with it.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn finish_transfers(&self, cache: &dyn RemoteCache, wait: Option<Duration>) -> Result<RemoteSummary, WorkbenchError> {
         let summary = cache.finish(wait);
         let engine = &self.engine;
@@ -375,30 +354,22 @@ impl Workspace {
         self.connect.is_some()
     }
 
-    /// Whether the user must first approve the cache's address, the programs run for it and the data sent to it.
-    ///
-    /// # Errors
-    /// All errors of the manifest.
+    /// Whether the user must first approve the cache's address, the programs run for it and the data sent to it. Errors: all errors of the
+    /// manifest.
     pub fn remote_waits(&self) -> Result<bool, WorkbenchError> {
         let manifest = self.manifest()?;
         let waits = manifest.remote.as_ref().map(trust::remote);
         Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
     }
 
-    /// Whether the user must first approve what workers are sent.
-    ///
-    /// # Errors
-    /// All errors of the manifest.
+    /// Whether the user must first approve what workers are sent. Errors: all errors of the manifest.
     pub fn execution_waits(&self) -> Result<bool, WorkbenchError> {
         let manifest = self.manifest()?;
         let waits = manifest.remote.as_ref().and_then(trust::execution);
         Ok(waits.is_some_and(|waits| !self.trust.trusts(&waits.definition)))
     }
 
-    /// Returns the engine with the shared cache.
-    ///
-    /// # Errors
-    /// All errors of the manifest.
+    /// Returns the engine with the shared cache. Errors: all errors of the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
         Ok(match self.sharing()? {
             Some(sharing) => self.engine.with_sharing(sharing),
@@ -406,19 +377,14 @@ impl Workspace {
         })
     }
 
-    /// Reads the sources and loads the graph.
-    ///
-    /// # Errors
-    /// When the manifest is wrong, or the store or the sources cannot be read.
+    /// Reads the sources and loads the graph. Fails when the manifest is wrong, or the store or the sources cannot be read.
     pub fn session(&self) -> Result<Session, WorkbenchError> {
         let look = self.engine.read_sources(&self.digest, || self.manifest())?;
         Ok(Session::open(self.sharing_engine()?, &self.manifest_definition()?, look)?)
     }
 
-    /// Opens a session in which the producer of a target has other parameters. Rows of the checkout stay; results are stored under their keys.
-    ///
-    /// # Errors
-    /// As [`Self::session`]. The inner error lists the faults of the parameters.
+    /// Opens a session in which the producer of a target has other parameters. Rows of the checkout stay; results are stored under their
+    /// keys. Errors: as [`Self::session`]. The inner error lists the faults of the parameters.
     pub fn session_with(
         &self,
         session: &Session,
@@ -457,10 +423,7 @@ impl Workspace {
         Ok(Ok(Session::open(engine, &definition, look)?))
     }
 
-    /// As [`Self::session`], without the documents of the overlay that the workspace was opened in.
-    ///
-    /// # Errors
-    /// As [`Self::session`].
+    /// As [`Self::session`], without the documents of the overlay that the workspace was opened in. Fails as [`Self::session`] does.
     pub fn session_beneath(&self) -> Result<Session, WorkbenchError> {
         let engine = self.beneath.as_ref().unwrap_or(&self.engine);
         let look = engine.read_sources(&self.digest, || self.manifest())?;
@@ -480,10 +443,8 @@ fn manifest_text(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the `[store]` limits of the manifest at a root, without opening the store.
-///
-/// # Errors
-/// When it cannot be read, or has errors: all of them.
+/// Reads the `[store]` limits of the manifest at a root, without opening the store. Fails when it cannot be read, or has errors: all of
+/// them.
 pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
     let path = root.join(MANIFEST);
     let unreadable = |error: std::io::Error| WorkbenchError::Path {

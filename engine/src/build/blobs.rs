@@ -56,7 +56,6 @@ struct Recent {
 pub enum Unavailable {
     /// A piece is missing or invalid.
     Piece,
-    /// The store broke.
     Broken(StoreError),
 }
 
@@ -104,15 +103,11 @@ impl Blobs {
         self.held.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Returns the underlying store.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
     /// Returns the blob, from memory or the store.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn get(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         if let Some(blob) = self.held().find(digest) {
             return Ok(Some(blob));
@@ -125,9 +120,6 @@ impl Blobs {
     }
 
     /// Receives outputs that are about to be read from a cache, where there is one.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written.
     pub fn fetch_all(&self, digests: &[Digest]) -> Result<(), StoreError> {
         for (digest, blob) in self.store.fetch_all(digests)? {
             self.remember(digest, &blob);
@@ -136,9 +128,6 @@ impl Blobs {
     }
 
     /// Whether the blob is available, and for an output in pieces every piece.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn has_whole(&self, digest: &Digest) -> Result<bool, StoreError> {
         let Some(blob) = self.get(digest)? else { return Ok(false) };
         match pieces::each_piece(&blob, |digest| self.get(digest).map_err(Unavailable::Broken), |_| {}) {
@@ -148,18 +137,12 @@ impl Blobs {
         }
     }
 
-    /// Returns an output as its readers see it: a table in one page.
-    ///
-    /// # Errors
-    /// When a page is missing, or the store cannot be read.
+    /// Returns an output as its readers see it: a table in one page. Fails when a page is missing, or the store cannot be read.
     pub fn readable(&self, blob: &Arc<[u8]>) -> Result<Arc<[u8]>, Unavailable> {
         pieces::readable(blob, |digest| self.page(digest))
     }
 
     /// Returns an output as its readers see it; `None` if a blob of it is missing.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn readable_output(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         match self.get(digest)?.map(|blob| self.readable(&blob)).transpose() {
             Ok(blob) => Ok(blob),
@@ -168,26 +151,17 @@ impl Blobs {
         }
     }
 
-    /// Returns the files of the tree whose root folder a blob is.
-    ///
-    /// # Errors
-    /// When a part is missing, or the store cannot be read.
+    /// Returns the files of the tree whose root folder a blob is. Fails when a part is missing, or the store cannot be read.
     pub fn tree(&self, blob: &[u8]) -> Result<BTreeMap<String, File>, Unavailable> {
         tree::files(blob, |digest| self.get(digest).map_err(Unavailable::Broken))
     }
 
     /// Returns the result stored under a key.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
         self.store.action(key)
     }
 
-    /// See [`Store::lock_action`].
-    ///
-    /// # Errors
-    /// When another process requests it until the time-out, or the lock cannot be tried.
+    /// See [`Store::lock_action`]. Fails when another process requests it until the time-out, or the lock cannot be tried.
     pub fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         self.store.lock_action(key, is_cancelled)
     }

@@ -170,7 +170,6 @@ impl ListedEvents {
     }
 }
 
-/// Returns patterns shortened for the log.
 fn shortened(patterns: &str) -> String {
     match patterns.char_indices().nth(PATTERNS) {
         Some((end, _)) => format!("{}…", &patterns[..end]),

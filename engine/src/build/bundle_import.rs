@@ -53,9 +53,7 @@ struct BundleImport<'a> {
 /// Findings that only the holder of the checkout may use.
 #[derive(Default)]
 pub struct ImportedBundle {
-    /// Counts.
     pub counts: ImportCounts,
-    /// Results of folds.
     pub predecessors: Predecessors,
     /// Rows about the volumes for the view.
     pub rows: Vec<RowChange>,
@@ -69,10 +67,7 @@ pub struct ImportedBundle {
 
 impl Sharing {
     /// Stores the results of other machines for this tree, named `tree`, or a similar one. Reads the graph of that tree, if it `fits`, for a
-    /// checkout that has none.
-    ///
-    /// # Errors
-    /// When the store breaks; the cache cannot.
+    /// checkout that has none. Fails when the store breaks; the cache cannot.
     pub fn import_bundle(
         &self,
         tree: &Digest,

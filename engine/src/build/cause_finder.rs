@@ -22,7 +22,6 @@ use std::sync::Arc;
 pub(super) struct Before {
     /// The reason of each mark, by the node from which it spread.
     pub(super) reasons: FxHashMap<NodeId, Reason>,
-    /// The nodes that existed.
     existing: NodeSet,
     /// The nodes that a dry run may change: the stale ones and their readers.
     maybe_stale: NodeSet,
@@ -41,9 +40,6 @@ pub(super) struct Before {
 
 impl Before {
     /// Reads the state of a session.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn from_session(session: &Session) -> Result<Self, EngineError> {
         let origins = session.marked().into_iter().filter(|marked| marked.via.is_none());
         let rules = if session.is_redefined() { rules_before(session)? } else { None };

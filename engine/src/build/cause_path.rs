@@ -27,9 +27,6 @@ struct PathStep {
 
 /// Returns the shortest path from one of `changes`, which lie between two builds, to a source file, without that change, and puts it first among them.
 /// If no path leads to a file, takes the longest one along changed inputs.
-///
-/// # Errors
-/// When the store cannot be read.
 pub(super) fn find_cause_path(session: &Session, changes: &mut [InputChange], span: Span) -> Result<Vec<InputChange>, EngineError> {
     let certain = |one: &&InputChange| matches!(one.how, InputChangeKind::Changed { .. });
     let (changed, others): (Vec<&InputChange>, Vec<&InputChange>) = changes.iter().partition(certain);

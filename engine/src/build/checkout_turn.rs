@@ -14,8 +14,6 @@ pub trait CheckoutTurn: Send + Sync {
     fn release_checkout(&self);
 
     /// Acquires the checkout again, and waits for another holder until `is_cancelled`. Returns whether no other process held it in between.
-    ///
-    /// # Errors
-    /// When another process keeps it until the time-out, or the wait was cancelled.
+    /// Fails when another process keeps it until the time-out, or the wait was cancelled.
     fn reacquire_checkout(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError>;
 }

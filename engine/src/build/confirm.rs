@@ -29,10 +29,8 @@ enum CacheReply {
 }
 
 impl Session {
-    /// Asks for all unconfirmed answers and takes over those of other machines. Returns how many were replaced.
-    ///
-    /// # Errors
-    /// When the store breaks; the cache cannot.
+    /// Asks for all unconfirmed answers and takes over those of other machines. Returns how many were replaced. Fails when the store
+    /// breaks; the cache cannot.
     pub(super) fn confirm(&mut self, sharing: Option<&Sharing>) -> Result<usize, EngineError> {
         let (store, now) = (self.engine.store.clone(), self.engine.world.now_secs());
         let rows = unconfirmed::list_unconfirmed(&*store, self.engine.view)?;

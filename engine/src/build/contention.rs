@@ -22,9 +22,6 @@ pub(super) struct OwnAnswer<'a> {
 
 impl<'a> OwnAnswer<'a> {
     /// Reads an answer from a store; `None` if any blob is lost.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn from_store(key: &'a ActionKey, record: &'a ActionRecord, store: &dyn Store) -> Result<Option<Self>, StoreError> {
         let part = |digest: &Digest| Ok(store.blob(digest)?.map(|part| (*digest, part)));
         let parts: Result<Option<Vec<_>>, StoreError> = record
@@ -75,9 +72,6 @@ impl Sharing {
     }
 
     /// Offers paid results of any tree. Existing results in the cache and in this store stay.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn offer_paid(&self, results: &[(ActionKey, ActionRecord)], store: &dyn Store) -> Result<PaidOffers, StoreError> {
         let mut offers = PaidOffers::default();
         for results in results.chunks(AT_ONCE) {
@@ -100,7 +94,6 @@ impl Sharing {
     }
 }
 
-/// Returns the lookup of a result.
 pub(super) fn lookup_of(key: &ActionKey, record: &ActionRecord) -> Wanted {
     Wanted {
         key: *key,

@@ -22,7 +22,6 @@ use std::sync::Arc;
 pub struct Last {
     /// Its key and output.
     pub result: NodeResult,
-    /// Its record.
     pub record: ActionRecord,
     /// Whether no input is known to have changed.
     pub current: bool,
@@ -30,9 +29,6 @@ pub struct Last {
 
 impl Session {
     /// Returns the last result of a node; `None` if it never had one, or the store no longer has it.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn last(&self, label: &str) -> Result<Option<Last>, EngineError> {
         let id = self.graph.find(label);
         let result = match id {
@@ -59,9 +55,6 @@ impl Session {
 
     /// Replaces a node's last output by `bytes`, with these `words` of a person; without words, withdraws an earlier correction. Returns the digest
     /// of the present output, or `None` if there is nothing to correct.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written.
     pub fn correct(&mut self, label: &str, bytes: Vec<u8>, notes: Notes, words: Words) -> Result<Option<Digest>, EngineError> {
         let (Some(last), Some(id)) = (self.last(label)?, self.graph.find(label)) else {
             return Ok(None);

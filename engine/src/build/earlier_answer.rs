@@ -17,9 +17,6 @@ use std::sync::Arc;
 
 impl Past {
     /// Returns the last result and a person's words. If the last result was free or missing, the corrected one counts as the last.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub(super) fn find(
         self,
         shared: &JobContext,
@@ -59,9 +56,6 @@ impl Past {
 }
 
 /// Returns the previous answer for a job that builds on it: recorded under a former name, built on another machine or branch, or assembled.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub(super) fn find_previous<'a>(
     shared: &'a JobContext,
     producer: &dyn Producer,
@@ -126,7 +120,6 @@ fn find_remote_answer(shared: &JobContext, latest: &ActionKey, producer: &Produc
 /// Inputs: role, label and digest.
 pub(super) type InputSet = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
-/// Returns the inputs of a result.
 pub(super) fn inputs_of(record: &ActionRecord) -> InputSet {
     let inputs = record.inputs.iter();
     inputs

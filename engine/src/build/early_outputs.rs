@@ -24,7 +24,6 @@ impl EarlyOutputs {
         held.insert((node, rows), output);
     }
 
-    /// Takes the output of a node for these rows.
     pub fn take(&self, node: NodeId, rows: Digest) -> Option<Output> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&(node, rows))
     }

@@ -29,11 +29,8 @@ use std::sync::Arc;
 pub struct Engine {
     /// Clock, sources, output folder.
     pub world: Arc<dyn World>,
-    /// The store of results.
     pub store: Arc<dyn Store>,
-    /// The producers.
     pub registry: Arc<Registry>,
-    /// Identifies the checkout.
     pub view: ViewId,
     /// Completes output files that are laid out.
     pub finish: Arc<dyn super::finish::Finish>,
@@ -56,7 +53,6 @@ pub struct Engine {
 pub struct Definition {
     /// Digest of `cortex.toml` and the rulesets.
     pub digest: Digest,
-    /// The manifest.
     pub manifest: Arc<Manifest>,
     /// Rows that store the parsed manifest, for the next commit.
     pub rows: Vec<RowChange>,
@@ -65,7 +61,6 @@ pub struct Definition {
 /// Reason why a command cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The store broke.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The workspace cannot be read.
@@ -87,7 +82,6 @@ pub struct RefreshedView {
     pub state: State,
     /// The refreshed sources; `None` if nothing changed since they were stored, so that they were not loaded.
     pub(super) sources: Option<Box<dyn Sources>>,
-    /// Result of the refresh.
     pub refresh: Refresh,
     /// Whether manifest, producers and sources match the stored state.
     pub unchanged: bool,
@@ -124,10 +118,8 @@ impl Engine {
         }
     }
 
-    /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state.
-    ///
-    /// # Errors
-    /// The errors of `definition`, and an error if the store or the workspace cannot be read.
+    /// Refreshes the sources. Calls `definition` only if the manifest does not match the stored state. Errors: the errors of `definition`,
+    /// and an error if the store or the workspace cannot be read.
     pub fn read_sources<E: From<EngineError>>(
         &self,
         manifest: &Digest,
@@ -183,9 +175,6 @@ impl Engine {
     }
 
     /// Returns a remembered request, if it is current, its files are in place, and no unconfirmed answer is due.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written.
     pub fn find_current_request(&self, look: &mut RefreshedView, request: &Digest) -> Result<Option<CurrentRequest>, EngineError> {
         if !look.unchanged
             || !Unfinished::from_store(&*self.store, self.view)?.is_none()

@@ -25,9 +25,7 @@ use std::sync::Arc;
 /// An input in its present state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Input {
-    /// Role in the rule.
     pub role: Arc<str>,
-    /// Label of the node.
     pub label: Arc<str>,
     /// Its digest, if known without building.
     pub digest: Option<Digest>,
@@ -38,9 +36,7 @@ pub struct Input {
 /// Explanation of one node.
 #[derive(Debug)]
 pub struct Explanation {
-    /// Its label.
     pub label: Arc<str>,
-    /// Its state.
     pub state: NodeState,
     /// Whether a result of its present key is stored, although the node was last built under another.
     pub is_cached: bool,
@@ -54,7 +50,6 @@ pub struct Explanation {
     pub record: Option<ActionRecord>,
     /// The fields of the present key, if every input is known.
     pub fields: Vec<KeyField>,
-    /// Its present inputs.
     pub inputs: Vec<Input>,
     /// Whether these inputs are up to date; otherwise they are those of the last build, or only the nodes that decide them.
     pub inputs_known: bool,
@@ -84,9 +79,6 @@ pub struct Explanation {
 
 impl Session {
     /// Explains the one node that `patterns` match, or returns why they do not match exactly one.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn explain(&mut self, patterns: &PatternSet) -> Result<Result<Explanation, Vec<Diagnostic>>, EngineError> {
         let before = Before::from_session(self)?;
         let survey = self.survey(patterns.patterns(), Reach::Named)?;

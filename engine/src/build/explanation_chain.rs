@@ -20,9 +20,7 @@ use std::sync::Arc;
 /// One step from a stale node down to the cause.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// Label of the node.
     pub label: Arc<str>,
-    /// Its changed input, if any.
     pub input: Option<InputChange>,
     /// The change of the node itself, at the end of the chain.
     pub reason: Option<Reason>,
@@ -54,7 +52,6 @@ fn file_change(input: &InputChange) -> Option<Reason> {
 }
 
 impl Finder<'_, '_> {
-    /// Returns the last version of a node.
     pub(super) fn last_version(&self, node: NodeId) -> Result<Version, EngineError> {
         let history = self.store.history(self.view, &self.run.graph().node(node).label)?;
         Ok(Version {

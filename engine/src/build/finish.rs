@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 /// An output whose file contains more than its blob.
 pub struct OutputToFinish<'a> {
-    /// The node's label.
     pub label: &'a str,
-    /// The blob.
     pub blob: &'a [u8],
     /// Time at which it was built, in seconds since 1970, if known and [`Finish::shows_times`].
     pub made_at: Option<u64>,
@@ -17,7 +15,6 @@ pub struct OutputToFinish<'a> {
 
 /// A file as last written.
 pub struct LastFile<'a> {
-    /// Its bytes.
     pub bytes: &'a [u8],
     /// The labels whose state may differ from the one that it shows.
     pub changed: &'a [Arc<str>],

@@ -41,15 +41,12 @@ pub enum From {
     Here(Pool),
     /// In a group, outside of the pools.
     JobGroup,
-    /// By a farm.
     Farm,
 }
 
 /// A finished job.
 pub struct Finished {
-    /// The node.
     pub id: NodeId,
-    /// Its outcome.
     pub done: Done,
     pub(super) from: From,
     pub(super) worker: usize,

@@ -11,24 +11,18 @@ use std::sync::Arc;
 /// Change of one input of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputChange {
-    /// Role in the rule.
     pub role: Arc<str>,
-    /// Label of the input.
     pub label: Arc<str>,
-    /// The change.
     #[serde(flatten)]
     pub how: InputChangeKind,
 }
 
-/// Kind of change of an input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "moved", rename_all = "snake_case")]
 pub enum InputChangeKind {
-    /// Its output changed.
     Changed {
         /// Its former output.
         from: Digest,
-        /// Its present output.
         to: Digest,
     },
     /// It must be built before its output is known.
@@ -41,7 +35,6 @@ pub enum InputChangeKind {
         /// Its former digest.
         from: Digest,
     },
-    /// It is a new input.
     Added {
         /// Its output, if known.
         to: Option<Digest>,

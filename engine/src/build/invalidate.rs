@@ -15,9 +15,6 @@ use std::time::Instant;
 
 impl Session {
     /// Marks nodes with a result for rebuilding and logs that in the log of builds. For a leaf, marks its readers. Returns the marked labels.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written.
     pub fn invalidate(&mut self, patterns: &PatternSet, nodes: &[NodeId]) -> Result<Vec<String>, EngineError> {
         let mut marked = Marks::new();
         for &id in nodes {

@@ -32,9 +32,6 @@ impl InvalidatedResult {
 pub type Marks = BTreeMap<String, InvalidatedResult>;
 
 /// Reads the invalidated labels of a view.
-///
-/// # Errors
-/// When the store cannot be read.
 pub(super) fn read_marks(store: &dyn Store, view: ViewId) -> Result<Marks, StoreError> {
     let row = store.row(view, Part::State, KEY)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&row);

@@ -34,11 +34,8 @@ pub enum Fetch {
 /// A settled node that a job reads.
 #[derive(Clone, Debug)]
 pub struct Settled {
-    /// The node.
     pub id: NodeId,
-    /// Its label.
     pub label: Arc<str>,
-    /// Its output.
     pub digest: Digest,
     /// Location of its blob.
     pub fetch: Fetch,
@@ -47,7 +44,6 @@ pub struct Settled {
 /// One input of a produce job, in the order of the key.
 #[derive(Clone, Debug)]
 pub struct JobInput {
-    /// Role in the rule.
     pub role: Arc<str>,
     /// Item of a list, else empty.
     pub item: Arc<str>,
@@ -55,7 +51,6 @@ pub struct JobInput {
     pub digest: Digest,
     /// Label of the node that it comes from.
     pub label: Arc<str>,
-    /// The data to load.
     pub load: Load,
 }
 
@@ -64,7 +59,6 @@ pub struct JobInput {
 pub enum Load {
     /// Nothing: the producer sees only the digest.
     Nothing,
-    /// A node's output.
     Node(Settled),
     /// Rows of a table: index of the rule's input.
     Rows(u16),
@@ -72,13 +66,10 @@ pub enum Load {
 
 /// State shared by all jobs.
 pub struct JobContext {
-    /// Access to blobs.
     pub blobs: Blobs,
     /// Access to source files.
     pub world: Arc<dyn World>,
-    /// The rules.
     pub manifest: Arc<Manifest>,
-    /// Identifies the checkout.
     pub view: ViewId,
     /// Flag that stops the build.
     pub cancel: Cancel,
@@ -92,17 +83,12 @@ pub struct JobContext {
 
 /// A job for a worker.
 pub struct Job {
-    /// The node.
     pub id: NodeId,
-    /// Its label.
     pub label: Arc<str>,
-    /// Its rule.
     pub rule: u32,
-    /// The rule's variables.
     pub vars: Vars,
     /// The settled nodes that decide its inputs.
     pub discovery: Vec<Settled>,
-    /// Its task.
     pub task: Task,
     /// Expected duration here, as far as known, if another machine may do it.
     pub duration_if_sent: Option<Duration>,
@@ -112,16 +98,12 @@ pub struct Job {
 
 /// Task of a job.
 pub enum Task {
-    /// Find the inputs.
     Expand {
         /// The producer, if it requests rows.
         asks: Option<Arc<dyn Producer>>,
     },
-    /// Run the producer.
     Produce {
-        /// The producer.
         producer: Arc<dyn Producer>,
-        /// Its inputs.
         inputs: Vec<JobInput>,
         /// The action key of the output.
         key: ActionKey,
@@ -137,7 +119,6 @@ pub enum Task {
 }
 
 impl Task {
-    /// Returns the name of the task.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Expand { .. } => "expand",
@@ -173,13 +154,9 @@ pub enum JobMode {
 pub enum Done {
     /// The inputs were found.
     Expanded(Result<Vec<PlannedInput>, ExpandError>, LookupSet),
-    /// The producer ran.
     Produced {
-        /// Its output.
         output: Box<Output>,
-        /// Digest of the output.
         digest: Digest,
-        /// Duration of the run.
         took: Duration,
         /// Keeps other processes from requesting it until it is committed.
         action_lock: Option<ActionLock>,
@@ -192,15 +169,12 @@ pub enum Done {
     Found(Box<ActionRecord>),
     /// Another machine built it.
     BuiltElsewhere(Box<RemoteResult>),
-    /// Its question.
     Planned(Box<Plan>),
     /// There is no output.
     Failed {
-        /// The reason.
         failure: Failure,
         /// Cost of the answers to parts of the question, which are stored.
         parts_cost: Box<Spent>,
-        /// Duration of the run.
         took: Duration,
     },
     /// Blobs of these nodes are missing: their producers must run again first.
@@ -209,7 +183,6 @@ pub enum Done {
     Assumed(Box<Done>),
     /// A farm failed to build it; it must be built here.
     NotBuilt(Box<Job>),
-    /// The store broke.
     Broken(StoreError),
 }
 

@@ -47,7 +47,6 @@ impl JobGroups {
         self.waiting.push(waiting);
     }
 
-    /// Returns the nodes of the waiting jobs.
     pub(super) fn waiting_nodes(&self) -> impl Iterator<Item = NodeId> {
         self.waiting.iter().map(|waiting| waiting.job.id)
     }

@@ -122,9 +122,6 @@ struct Destination<'a> {
 impl Run<'_> {
     /// Lays out the settled `roots` whose rule specifies a path, unless the file is in place, unchanged, and of the present output. `known`: the
     /// request, if it was current before.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub fn lay_out(
         &mut self,
         roots: &[NodeId],

@@ -16,7 +16,6 @@ pub(super) struct LazyExports {
 }
 
 impl LazyExports {
-    /// Creates the exports of a view.
     pub fn new(world: Arc<dyn World>, store: Arc<dyn Store>, view: ViewId) -> Self {
         Self {
             world,
@@ -28,9 +27,6 @@ impl LazyExports {
     }
 
     /// Fails if the rows could not be read.
-    ///
-    /// # Errors
-    /// The error of the store.
     pub fn check(&self) -> Result<(), StoreError> {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
         trouble.map_or(Ok(()), Err)

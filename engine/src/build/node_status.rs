@@ -22,7 +22,6 @@ pub enum NodeState {
 }
 
 impl NodeState {
-    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Current => "current",
@@ -38,7 +37,6 @@ impl NodeState {
 /// The state of a node, with the failure of its last try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeStatus {
-    /// The state.
     pub state: NodeState,
     /// The failure of its last try, or of the node that it waits for, if pending.
     pub last_error: Option<Box<FailedTry>>,

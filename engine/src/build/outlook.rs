@@ -28,7 +28,6 @@ pub struct RunForecast {
 /// A gate: nodes behind it run only if the output of one of its nodes changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// The nodes, by label.
     pub labels: Vec<Arc<str>>,
     /// Number of targets behind them.
     pub behind: usize,
@@ -63,9 +62,6 @@ pub(super) struct ForecastGraph {
 
 impl ForecastGraph {
     /// Derives the graph from a dry run that has settled its request.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn from_run(run: &mut Run<'_>, marked: &FxHashSet<NodeId>) -> Result<Self, EngineError> {
         // Nodes found only below ones with undecided inputs may never be requested.
         let certain: FxHashSet<NodeId> = run

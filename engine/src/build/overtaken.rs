@@ -29,9 +29,6 @@ impl Engine {
     }
 
     /// Acquires a released checkout again; its state was `stored` before.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn reacquire_checkout(&self, stored: &Option<Vec<u8>>, cancel: &Cancel) -> Result<Checkout, EngineError> {
         let Some(turn) = &self.turn else {
             return Ok(Checkout::AsLeft);
@@ -46,9 +43,6 @@ impl Engine {
 
 impl Session {
     /// Stores the results of an overtaken build and settles them in the present graph. Without the checkout, the next build does that.
-    ///
-    /// # Errors
-    /// When the store or the workspace breaks.
     pub(super) fn settle_overtaken(
         &mut self,
         (request, mut report, at): (&Request, Report, u64),
@@ -105,9 +99,6 @@ impl Session {
     }
 
     /// Loads the present view and sources in place of those of this session.
-    ///
-    /// # Errors
-    /// When the store or the workspace cannot be read.
     pub(super) fn reload(&mut self) -> Result<(), EngineError> {
         let manifest = self.rules.manifest().clone();
         let definition = Definition {

@@ -80,7 +80,6 @@ impl Pools {
         }
     }
 
-    /// Adds a computing job.
     pub fn add_cpu_job(&mut self, job: Job) {
         match &mut self.remote_queue {
             Some(remote_queue) if remote_queue.is_for(&job) => remote_queue.add_job(job),
@@ -94,7 +93,6 @@ impl Pools {
         self.slow.add_job(job, priority);
     }
 
-    /// Adds a paid job.
     pub fn add_paid_job(&mut self, job: Job, priority: f64) {
         if job_groups::grouping(&self.shared, &job) != Grouping::Never {
             let waiting = self.paid.number_job(job, priority);
@@ -193,7 +191,6 @@ impl Pools {
         })
     }
 
-    /// Counts a finished job.
     pub fn count_finished_job(&mut self, finished: &Finished) {
         match finished.from {
             From::Here(Pool::Cpu) => self.cpu_out -= 1,

@@ -95,9 +95,6 @@ impl Session {
     }
 
     /// Resolves `patterns`, and finds the edges between nodes.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn survey(&mut self, patterns: &[Pattern], reach: Reach) -> Result<Survey, EngineError> {
         let leaves: Vec<Vec<String>> = patterns.iter().map(|pattern| self.leaves(pattern)).collect();
         self.run_dry(|run| {
@@ -132,9 +129,6 @@ impl Session {
 
     /// Returns the label of the one node that patterns match, or why they do not match exactly one. `what` is the verb for messages (`shown`). A
     /// label without a node but with versions refers to those.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn resolve_single_target(&mut self, patterns: &PatternSet, what: &str) -> Result<Result<String, Vec<Diagnostic>>, EngineError> {
         let survey = self.survey(patterns.patterns(), Reach::Named)?;
         if let [id] = survey.targets.concat()[..] {
@@ -159,9 +153,6 @@ impl Session {
     }
 
     /// Returns the status of one node; `NONE` if the graph does not know it.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn status_of(&mut self, label: &str) -> Result<NodeStatus, EngineError> {
         let Some(id) = self.graph.find(label) else {
             return Ok(NodeStatus::NONE);
@@ -170,9 +161,6 @@ impl Session {
     }
 
     /// Returns the status of nodes, by a dry run over all, and the outlook of building them.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn statuses_and_outlook(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeStatus>, RunForecast), EngineError> {
         let made = self.have_results(nodes);
         let remarks = self.remarks()?;
@@ -189,9 +177,6 @@ impl Session {
     }
 
     /// Returns the nodes that are not current: not built, stale, maybe stale, or failed.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
         let statuses = self.statuses(nodes, &Cancel::default())?;
         let outdated = nodes.iter().zip(statuses).filter(|(_, status)| status.state != NodeState::Current);

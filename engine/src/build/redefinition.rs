@@ -22,11 +22,9 @@ pub enum Redefinition {
     Parameter {
         /// The producer's name in the manifest.
         producer: String,
-        /// The parameter.
         name: String,
         /// Its former value, if it had one.
         from: Option<Value>,
-        /// Its present value, if it has one.
         to: Option<Value>,
     },
     /// The implementation of its producer.
@@ -35,7 +33,6 @@ pub enum Redefinition {
         producer: String,
         /// The former implementation.
         from: String,
-        /// The present implementation.
         to: String,
     },
     /// The version of that implementation; also the implementation, if only the record of the result contains it.
@@ -47,7 +44,6 @@ pub enum Redefinition {
     },
     /// The source of an input.
     Input {
-        /// Its role.
         role: String,
         /// Before, if the input existed.
         from: Option<String>,

@@ -75,12 +75,10 @@ pub fn end_of_wait<'r>(remarks: &'r BTreeMap<String, Remark>, label: &str) -> Op
     last
 }
 
-/// A failed try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedTry {
     /// Its action key; `None` if it failed before it had one.
     pub key: Option<ActionKey>,
-    /// The reason.
     pub why: Diagnostic,
     /// Number of consecutive failures, under any key.
     pub times: u32,
@@ -182,14 +180,11 @@ impl Remark {
     }
 }
 
-/// Remarks of one run.
 #[derive(Debug, Default)]
 pub struct RunRemarks {
     /// Nodes whose producer ran or whose record was read: their earlier remarks no longer count.
     pub nodes: NodeSet,
-    /// Their diagnostics, if any.
     pub diagnostics: Vec<(NodeId, Vec<Diagnostic>)>,
-    /// Failed tries.
     pub failed: Vec<(NodeId, FailedTry)>,
     /// Nodes that were requested and not built.
     pub waits: NodeSet,
@@ -258,7 +253,6 @@ impl Remarks {
         self.by_label.is_empty()
     }
 
-    /// Returns the remarks by label.
     pub fn by_label(self) -> BTreeMap<String, Remark> {
         self.by_label
     }

@@ -12,9 +12,6 @@ use std::time::Duration;
 
 impl Session {
     /// Returns what the remote cache means for a target whose result took `took_us` to build; `None` without a cache, or for a source.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn remote_choice(&self, label: &str, output: Option<&Digest>, took_us: Option<u64>) -> Result<Option<RemoteChoice>, EngineError> {
         let manifest = self.rules.manifest();
         let Some((remote, found)) = manifest.remote.as_ref().zip(self.rules.find(label)) else {

@@ -72,7 +72,6 @@ impl RemoteQueue {
         !self.is_closed && job.duration_if_sent.is_some_and(|takes| takes >= self.terms.worth)
     }
 
-    /// Adds a job.
     pub fn add_job(&mut self, job: Job) {
         self.backlog += job.duration_if_sent.unwrap_or_default();
         self.waiting.push_back(job);

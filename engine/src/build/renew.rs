@@ -33,9 +33,6 @@ pub(super) struct FilesToRenew<'a> {
 
 impl Session {
     /// Records that files derived from names are updated, if they were due.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn finish_names(&mut self) -> Result<(), EngineError> {
         let left = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
         if left.names {
@@ -47,9 +44,6 @@ impl Session {
 
     /// Rewrites files that show states if these changed. Returns the number of written files, and why others could not be written; then the request is
     /// no longer known to be current.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub(super) fn renew(
         &mut self,
         request: &Digest,

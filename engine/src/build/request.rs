@@ -13,11 +13,9 @@ use std::sync::Arc;
 /// Request for a build.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The requested targets.
     pub patterns: PatternSet,
     /// Digest of the request, under which the store records whether it is current.
     pub digest: Digest,
-    /// Options of the build.
     pub options: Options,
     /// Whether the report must list the targets.
     pub list: bool,

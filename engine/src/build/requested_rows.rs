@@ -20,21 +20,15 @@ use std::sync::Arc;
 
 /// A node whose producer requests rows.
 pub struct RowRequester<'a> {
-    /// The producer.
     pub producer: &'a dyn Producer,
-    /// The rules.
     pub manifest: &'a Manifest,
-    /// The node's label.
     pub label: &'a str,
-    /// Its rule.
     pub rule: u32,
-    /// The rule's variables.
     pub vars: &'a Vars,
 }
 
 /// Rows that a producer requested.
 pub struct RequestedRows {
-    /// Digest of the rows.
     pub digest: Digest,
     /// The rows, as a table.
     pub rows: Arc<[u8]>,
@@ -46,7 +40,6 @@ pub struct RequestedRows {
 pub enum RowsError {
     /// A blob is missing or malformed.
     Expand(ExpandError),
-    /// The producer failed.
     Failed(Failure),
 }
 
@@ -61,10 +54,7 @@ impl RowRequester<'_> {
         &self.manifest.rules[self.rule as usize]
     }
 
-    /// Adds the rows to the other planned inputs, in the order of the rule.
-    ///
-    /// # Errors
-    /// When a table cannot be read, or the producer fails.
+    /// Adds the rows to the other planned inputs, in the order of the rule. Fails when a table cannot be read, or the producer fails.
     pub fn plan(&self, blobs: &dyn Blobs, planned: &mut Vec<PlannedInput>) -> Result<Vec<RequestedRows>, RowsError> {
         let mut answers = Vec::new();
         for (spec, input) in (0u16..).zip(&self.spec().inputs) {
@@ -79,10 +69,7 @@ impl RowRequester<'_> {
         Ok(answers)
     }
 
-    /// Returns the rows that the producer requests from the table of an input.
-    ///
-    /// # Errors
-    /// When a table cannot be read, or the producer fails.
+    /// Returns the rows that the producer requests from the table of an input. Fails when a table cannot be read, or the producer fails.
     pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {

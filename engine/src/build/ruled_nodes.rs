@@ -6,7 +6,6 @@ use crate::graph::NodeId;
 /// The nodes that are targets of rules, sorted by number.
 #[derive(Debug, Default)]
 pub struct RuledNodes {
-    /// The nodes.
     pub ids: Vec<NodeId>,
     /// By node: the number of its rule.
     pub rules: Vec<u32>,

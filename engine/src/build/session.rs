@@ -28,15 +28,12 @@ use std::sync::Arc;
 pub struct Session {
     /// The parts of the workspace.
     pub engine: Engine,
-    /// The rules.
     pub rules: RuleIndex,
     /// The graph, with stale marks that match the sources.
     pub graph: Graph,
     /// The edges as loaded.
     pub links: Links,
-    /// The stored state.
     pub state: State,
-    /// The sources.
     pub sources: Box<dyn Sources>,
     /// Result of refreshing the sources.
     pub refresh: Refresh,
@@ -65,9 +62,6 @@ pub struct Session {
 
 impl Session {
     /// Loads the graph and spreads the changes found.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn open(engine: Engine, definition: &Definition, mut look: RefreshedView) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
         // An unreadable graph is planned again: results are still found under their keys.
@@ -287,11 +281,8 @@ pub(super) fn paths_as_lines(paths: &[String]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// The leaves of a session.
 pub struct SessionLeaves<'a> {
-    /// The known sources.
     pub sources: &'a dyn Sources,
-    /// The sets.
     pub state: &'a State,
     /// Changes found by the last refresh.
     changes: &'a [Change],

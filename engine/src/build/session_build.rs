@@ -10,10 +10,8 @@ use crate::values::event::{Event, Observer, Phase};
 use std::time::Instant;
 
 impl Session {
-    /// Builds, lays out files and commits. A dry run changes nothing.
-    ///
-    /// # Errors
-    /// When the store or the workspace breaks. Failures of targets are in the report.
+    /// Builds, lays out files and commits. A dry run changes nothing. Fails when the store or the workspace breaks. Failures of targets are
+    /// in the report.
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
         if std::mem::take(&mut self.is_unsaved) {
             // A stopped build of this session settled nodes without committing them.

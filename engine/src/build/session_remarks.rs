@@ -9,9 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Session {
     /// Reads the remarks about nodes, by label.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn remarks(&self) -> Result<BTreeMap<String, Remark>, StoreError> {
         let rows = self.engine.store.rows(self.engine.view, Part::Remarks)?;
         Ok(Remarks::load(rows).by_label())

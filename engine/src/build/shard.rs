@@ -30,7 +30,6 @@ pub struct ShardJob<'a> {
     pub producer: ProducerId,
     /// Its bound parameters.
     pub params: &'a Params,
-    /// The node's label.
     pub label: &'a str,
     /// The rule's variables, if the producer sees them.
     pub vars: &'a Vars,
@@ -38,10 +37,8 @@ pub struct ShardJob<'a> {
     pub roles: &'a BTreeMap<Arc<str>, Vec<Input>>,
 }
 
-/// Output of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOutput {
-    /// The output.
     pub output: Output,
     /// Duration of the run there.
     pub took: Duration,
@@ -181,7 +178,6 @@ impl Shard {
         self.bytes
     }
 
-    /// Encodes the shard.
     pub fn encode(mut self) -> Vec<u8> {
         self.written.schema = SCHEMA;
         minicbor::to_vec(&self.written).expect("invariant: memory takes every byte")
@@ -244,10 +240,8 @@ fn run(producer: &dyn Producer, inputs: &Inputs<'_>) -> Option<Output> {
     catch_unwind(AssertUnwindSafe(|| producer.produce(inputs))).ok()?.ok()
 }
 
-/// Decodes the answer about targets of these keys, in their order.
-///
-/// # Errors
-/// An error in the answer, one sentence: then none of it is trusted.
+/// Decodes the answer about targets of these keys, in their order. Errors: an error in the answer, one sentence: then none of it is
+/// trusted.
 pub fn decode_answer(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOutput>>, &'static str> {
     let returned: WrittenAnswer = decode_to_end(bytes).ok_or("what a worker wrote cannot be read")?;
     if returned.schema != SCHEMA {

@@ -45,7 +45,6 @@ struct Head {
 /// Facts of a record that a graph is checked against.
 #[derive(Clone, Copy)]
 pub struct KnownResult {
-    /// Digest of the output.
     pub output: Digest,
     /// Whether it is paid, and young enough that another machine may have another answer.
     pub is_unconfirmed: bool,
@@ -82,9 +81,6 @@ struct Outline {
 
 impl Session {
     /// Returns the rows of the stored graph to share; none if the graph does not belong to this manifest.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn graph_to_share(&self) -> Result<Vec<GraphRow>, StoreError> {
         let (store, view) = (&*self.engine.store, self.engine.view);
         let state = store.row(view, Part::State, STATE_KEY)?.and_then(|row| decode::<State>(&row));
@@ -118,9 +114,6 @@ impl Session {
 
     /// Continues from the graph of another machine, if this checkout has none yet and the graph is of the same rules and producers. Returns
     /// whether it does.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub(super) fn continue_from(&mut self, rows: Vec<GraphRow>, known: &KnownResults) -> Result<bool, EngineError> {
         let Some(head) = self.describe_rows(&rows) else { return Ok(false) };
         let (store, view) = (self.engine.store.clone(), self.engine.view);

@@ -30,7 +30,6 @@ const MANY_FILES: usize = 10;
 /// A remote cache and a farm, as used by a build.
 #[derive(Clone)]
 pub struct Sharing {
-    /// The cache.
     pub cache: Arc<dyn RemoteCache>,
     /// The farm that computes for this machine, if any.
     pub farm: Option<Arc<dyn Farm>>,
@@ -43,9 +42,7 @@ pub struct Sharing {
 /// A result of another machine, with its blobs.
 #[derive(Clone, Debug)]
 pub struct RemoteResult {
-    /// Its record.
     pub record: ActionRecord,
-    /// The output.
     pub blob: Arc<[u8]>,
     /// Its parts, if it is a tree.
     pub parts: Vec<(Digest, Arc<[u8]>)>,
@@ -219,9 +216,6 @@ fn targets_below(graph: &Graph, roots: &[NodeId]) -> Vec<NodeId> {
 
 /// Draws labels of about `percent` percent of the nodes below `roots`, ordered by `lot`; results of other machines before own ones. Leaves out
 /// results that cannot be reproduced, such as corrections.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, lot: &Digest) -> Result<Vec<String>, StoreError> {
     let mut drawn: Vec<(bool, Digest, Arc<str>)> = Vec::new();
     for id in targets_below(graph, roots) {
@@ -259,9 +253,6 @@ pub fn all_keys(graph: &Graph) -> Vec<ActionKey> {
 
 /// Collects everything that `roots` depend on, to store together. Skips results whose key has a prefix in `kept`, and, if this machine `insists` on
 /// signatures, results that another machine built and did not sign.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn collect_results(
     graph: &Graph,
     roots: &[NodeId],

@@ -24,10 +24,8 @@ pub struct State {
     /// The manifest's source sets and globs.
     #[n(3)]
     pub sets: Vec<Set>,
-    /// The stale set.
     #[cbor(n(4), with = "minicbor::bytes")]
     pub stale: Vec<u8>,
-    /// Number of nodes.
     #[n(5)]
     pub nodes: u64,
     /// Number of the last build in the log; `None` if none was logged yet, or by an earlier cortex.
@@ -50,10 +48,8 @@ pub struct Set {
     /// Label of its list of paths.
     #[n(0)]
     pub label: String,
-    /// Globs.
     #[n(1)]
     pub include: Vec<String>,
-    /// Globs to exclude.
     #[n(2)]
     pub exclude: Vec<String>,
     /// Whether `.gitignore` is honoured.
@@ -64,10 +60,8 @@ pub struct Set {
 /// A request that was found current.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct CurrentRequest {
-    /// The generation at which it was current.
     #[n(0)]
     pub generation: u64,
-    /// Number of its targets.
     #[n(1)]
     pub targets: u64,
     /// Its nodes that are laid out as files.
@@ -114,10 +108,8 @@ mod node_runs {
 /// A set, as of when a request was found current.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct KnownSet {
-    /// Its node.
     #[n(0)]
     pub node: u32,
-    /// Digest of its output.
     #[cbor(n(1), with = "minicbor::bytes")]
     pub output: Vec<u8>,
 }

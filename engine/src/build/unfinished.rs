@@ -20,9 +20,6 @@ pub struct Unfinished {
 
 impl Unfinished {
     /// Reads the work left in a view.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn from_store(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
         let row = store.row(view, Part::State, KEY)?;
         let bits = row.as_deref().and_then(<[u8]>::first).copied().unwrap_or_default();

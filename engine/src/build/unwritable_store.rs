@@ -4,10 +4,7 @@ use crate::store::StoreError;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, Severity};
 
-/// Returns a note in place of a store error that costs only time.
-///
-/// # Errors
-/// Any other error of the store.
+/// Returns a note in place of a store error that costs only time. Errors: any other error of the store.
 pub(super) fn note_read_only_store(error: StoreError) -> Result<Diagnostic, StoreError> {
     let StoreError::Io { .. } = &error else { return Err(error) };
     let why = Diagnostic::new(

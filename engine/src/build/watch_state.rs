@@ -86,7 +86,6 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The moment of a token for these sets.
     pub(super) fn new(world: Arc<dyn World>, sets: Arc<[SetDef]>, token: Arc<[u8]>) -> Self {
         Self { world, sets, token }
     }

@@ -15,9 +15,7 @@ type Running = (Sender<Batch>, JoinHandle<Result<(), StoreError>>);
 /// Results with related rows.
 #[derive(Default)]
 pub struct Batch {
-    /// The results.
     pub results: Vec<NewResult>,
-    /// Rows of the ledger.
     pub rows: Vec<RowChange>,
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
@@ -48,9 +46,6 @@ impl Writer {
     }
 
     /// Sends a batch; blocks while too many wait.
-    ///
-    /// # Errors
-    /// When an earlier batch could not be committed.
     pub fn send(&mut self, batch: Batch) -> Result<(), StoreError> {
         let (sender, _) = self.thread.get_or_insert_with(|| {
             let (sender, batches) = crossbeam_channel::bounded::<Batch>(WAITING);
@@ -89,9 +84,6 @@ impl Writer {
     }
 
     /// Waits until all batches are committed.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
     pub fn finish(&mut self) -> Result<(), StoreError> {
         let Some((sender, thread)) = self.thread.take() else {
             return Ok(());

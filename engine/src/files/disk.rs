@@ -28,7 +28,6 @@ impl Disk {
         }
     }
 
-    /// Adds a watcher.
     pub fn watched_by(self, watcher: Arc<dyn Watcher>) -> Self {
         Self {
             watcher: Some(watcher),

@@ -66,7 +66,6 @@ impl ExportPage {
         }
     }
 
-    /// Returns the node that has a path.
     fn node_of_path(&self, path: &str) -> Option<u32> {
         let mut found = None;
         self.each_path(|name, node| {
@@ -289,10 +288,8 @@ impl Exports {
             .collect()
     }
 
-    /// Lays out an output. `digest` is that of `bytes`.
-    ///
-    /// # Errors
-    /// When another node has the path, it leads out of the output folder, or it cannot be written.
+    /// Lays out an output. `digest` is that of `bytes`. Fails when another node has the path, it leads out of the output folder, or it
+    /// cannot be written.
     pub fn write(&self, root: &Path, node: u32, path: &str, digest: Digest, bytes: &[u8], now: i64) -> Result<ExportOutcome, WorldError> {
         if !is_plain_path(path) {
             return Err(WorldError::Leaves {
@@ -410,10 +407,8 @@ impl Exports {
         written.map(|stamp| (ExportOutcome::Written, stamp)).map_err(failed)
     }
 
-    /// Removes a node's file and forgets it. Keeps a directory that took its place.
-    ///
-    /// # Errors
-    /// When the file exists and cannot be removed; it is then still known.
+    /// Removes a node's file and forgets it. Keeps a directory that took its place. Fails when the file exists and cannot be removed; it is
+    /// then still known.
     pub fn remove_export(&self, root: &Path, node: u32) -> Result<(), WorldError> {
         let Some(entry) = lock_pages(&self.known).get(node) else {
             return Ok(());

@@ -53,7 +53,6 @@ impl MemoryWorld {
         self.locked_state().now = now;
     }
 
-    /// Writes a source.
     pub fn write_source(&self, path: &str, bytes: impl Into<Vec<u8>>) {
         self.locked_state().files.insert(path.to_owned(), bytes.into());
     }
@@ -63,7 +62,6 @@ impl MemoryWorld {
         self.locked_state().files.remove(path).is_some()
     }
 
-    /// Returns all sources by path.
     pub fn sources_now(&self) -> BTreeMap<String, Vec<u8>> {
         self.locked_state().files.clone()
     }

@@ -88,7 +88,6 @@ impl<'a> Packed<'a> {
         self.records.len() / RECORD_LEN
     }
 
-    /// Returns the name of an entry.
     pub(crate) fn name(&self, index: usize) -> &'a str {
         let start = if index == 0 {
             0
@@ -102,22 +101,18 @@ impl<'a> Packed<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the flags of an entry.
     pub(crate) fn flags(&self, index: usize) -> u32 {
         u32_at(self.records, index * RECORD_LEN + 4)
     }
 
-    /// Returns the word of an entry.
     pub(crate) fn word_at(&self, index: usize) -> u64 {
         u64_at(self.records, index * RECORD_LEN + 8)
     }
 
-    /// Returns the stamp of an entry.
     pub(crate) fn stamp(&self, index: usize) -> Stamp {
         Stamp::decode(&self.records[index * RECORD_LEN + 16..])
     }
 
-    /// Returns the digest of an entry.
     pub(crate) fn digest_of_entry(&self, index: usize) -> Digest {
         let at = index * RECORD_LEN + 16 + STAMP_LEN;
         Digest(

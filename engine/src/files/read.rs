@@ -183,10 +183,8 @@ pub(crate) fn is_plain_path(path: &str) -> bool {
     path.split('/').all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0')
 }
 
-/// Reads the first `most` bytes of a source.
-///
-/// # Errors
-/// When the path leads out of the workspace, as written or through links, or when it cannot be read.
+/// Reads the first `most` bytes of a source. Fails when the path leads out of the workspace, as written or through links, or when it cannot
+/// be read.
 pub fn read_source(root: &Path, path: &str, most: usize) -> Result<Vec<u8>, WorldError> {
     let leaves = || WorldError::Leaves {
         path: path.to_owned(),

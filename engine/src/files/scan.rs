@@ -123,7 +123,6 @@ pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
     .hint("rename it, or exclude it from the source sets")
 }
 
-/// Returns the diagnostic for an unreadable directory.
 pub(crate) fn unreadable_directory(path: &str, error: SystemError) -> Diagnostic {
     unreadable(if path.is_empty() { "." } else { path }, "a directory", error)
 }

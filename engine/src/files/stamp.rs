@@ -20,9 +20,7 @@ pub struct Stamp {
     pub mtime_ns: i64,
     /// Change time, likewise; programs cannot set it.
     pub ctime_ns: i64,
-    /// Device number.
     pub dev: u64,
-    /// Inode number.
     pub ino: u64,
 }
 

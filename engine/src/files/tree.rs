@@ -69,10 +69,8 @@ impl SourceTree {
         tree
     }
 
-    /// Refreshes the state from the folder `root` for these sets, as of `now` (nanoseconds since 1970).
-    ///
-    /// # Errors
-    /// When the root cannot be opened or a set is malformed; the state is then unchanged.
+    /// Refreshes the state from the folder `root` for these sets, as of `now` (nanoseconds since 1970). Fails when the root cannot be
+    /// opened or a set is malformed; the state is then unchanged.
     pub fn refresh(&mut self, root: &Path, sets: &[SetDef], now: i64) -> Result<Refresh, WorldError> {
         self.refresh_rows(root, sets, now, None)
     }
@@ -398,7 +396,6 @@ impl SourceTree {
             .unwrap_or(false)
     }
 
-    /// Returns the number of sources.
     pub fn count(&self) -> usize {
         let sources = |row: DirectoryRow<'_>| {
             (0..row.files.len())

@@ -23,9 +23,7 @@ pub enum Lookup<'a> {
     Row(&'a str),
     /// Whether a row with this key exists.
     Key(&'a str),
-    /// The list of keys.
     Keys,
-    /// The whole table.
     Whole,
 }
 
@@ -49,7 +47,6 @@ pub fn hash(table: &str, lookup: Lookup<'_>) -> u32 {
 pub struct LookupSet(Vec<u32>);
 
 impl LookupSet {
-    /// Adds a lookup.
     pub fn add(&mut self, table: &str, lookup: Lookup<'_>) {
         self.0.push(hash(table, lookup));
     }
@@ -207,7 +204,6 @@ impl LookupTable {
         self.page_to_change(id.0 / NODES).lookups((id.0 % NODES) as usize)
     }
 
-    /// Replaces the lookups of a node.
     pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
         let (number, slot) = (id.0 / NODES, (id.0 % NODES) as usize);
         let page = self.page_to_change(number);

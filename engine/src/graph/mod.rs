@@ -21,7 +21,6 @@ use std::sync::Arc;
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// Returns the number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -32,7 +31,6 @@ impl NodeId {
 pub struct NodeResult {
     /// Its action key; zero for leaves, whose output is a fact of the tree.
     pub key: ActionKey,
-    /// Its digest.
     pub output: Digest,
 }
 
@@ -56,7 +54,6 @@ pub struct Edges {
 pub struct Edge {
     /// Index into the rule's inputs.
     pub spec: u16,
-    /// Its source.
     pub from: EdgeFrom,
 }
 
@@ -74,7 +71,6 @@ pub enum EdgeFrom {
 /// A node with its edges and last output.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its label.
     pub label: Arc<str>,
     /// Its edges when last planned; `None` for leaves and nodes never planned.
     pub edges: Option<Arc<Edges>>,
@@ -104,7 +100,6 @@ pub struct Graph {
 struct Page {
     /// The stored bytes.
     body: Vec<u8>,
-    /// By slot.
     records: Vec<NodeRecord>,
 }
 
@@ -166,7 +161,6 @@ impl Graph {
         self.briefs.len() - self.free.len()
     }
 
-    /// Whether the graph is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -209,7 +203,6 @@ impl Graph {
         self.briefs.get(id.index()).is_some_and(|brief| brief.has_edges)
     }
 
-    /// Whether the node has an output.
     pub fn has_result(&self, id: NodeId) -> bool {
         self.briefs.get(id.index()).is_some_and(|brief| brief.has_result)
     }
@@ -261,7 +254,6 @@ impl Graph {
         self.lookups.read_all(self.briefs.len());
     }
 
-    /// Returns the node of that label.
     pub fn find(&self, label: &str) -> Option<NodeId> {
         let wanted = hash(label);
         let is = |&id: &u32| self.briefs[id as usize].label == wanted && self.with_label(NodeId(id), |known| known == label) == Some(true);
@@ -425,7 +417,6 @@ impl Graph {
         };
     }
 
-    /// Returns the set of stale nodes.
     pub fn stale_set(&self) -> &stale::NodeSet {
         &self.stale
     }

@@ -319,7 +319,6 @@ pub struct StoredRecord<'a> {
     pub slot: u8,
     /// Whether it has edges; leaves have none.
     pub is_planned: bool,
-    /// Its label.
     pub label: &'a str,
     /// Its last output.
     pub result: Option<NodeResult>,
@@ -382,7 +381,6 @@ pub fn short_hash(label: &str) -> u32 {
     super::hash(label)
 }
 
-/// Returns the label of a record.
 fn label_of(record: &[u8]) -> Option<&str> {
     let mut cursor = Cursor(record);
     cursor.next_bytes(2)?;

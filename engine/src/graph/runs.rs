@@ -8,7 +8,6 @@ use super::numbers::{Cursor, write_number};
 /// Limit of numbers in a list, so that damage cannot request more memory.
 const MOST: usize = 1 << 24;
 
-/// Encodes a list.
 pub fn to_bytes(numbers: &[u32]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut end = 0_u32;

@@ -10,7 +10,6 @@ pub struct NodeSet {
 }
 
 impl NodeSet {
-    /// Whether `id` is in the set.
     pub fn contains(&self, id: NodeId) -> bool {
         self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
     }
@@ -85,7 +84,6 @@ pub fn spread(from: &NodeSet, links: &Links) -> NodeSet {
 /// A node that may be stale, and the input through which: `None` at the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marked {
-    /// The node.
     pub node: NodeId,
     /// The input (or deciding node) through which it was marked.
     pub via: Option<NodeId>,

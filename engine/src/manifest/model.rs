@@ -23,9 +23,7 @@ pub struct Manifest {
     pub rules: Vec<Rule>,
     /// `[model.NAME]`, as written (checked). The producer that uses a model chooses which of these enter keys.
     pub models: BTreeMap<String, Params>,
-    /// `[store]`.
     pub store: StoreLimits,
-    /// `[remote]`.
     pub remote: Option<RemoteDef>,
 }
 
@@ -54,7 +52,6 @@ pub struct StoreLimits {
 pub struct SourceSet {
     /// Globs relative to the workspace (`**/*.cs`).
     pub include: Vec<String>,
-    /// Globs to exclude.
     pub exclude: Vec<String>,
     /// Whether to honour `.gitignore` files (default true).
     pub gitignore: bool,
@@ -63,7 +60,6 @@ pub struct SourceSet {
 /// A named producer: an implementation with parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProducerDef {
-    /// Name in the manifest.
     pub name: String,
     /// Name in the registry of implementations, such as `csharp/outline`.
     pub uses: String,
@@ -138,11 +134,9 @@ pub struct InputSpec {
 /// Nodes that an input refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum InputFrom {
-    /// One node.
     One(Template),
     /// A list: `target` with `{item}` for every item of `each`.
     Many {
-        /// The items.
         each: SetSpec,
         /// Label template with `{item}`.
         target: Template,
@@ -156,7 +150,6 @@ pub enum InputFrom {
     },
     /// A list: the rows `keys` of the table `table` with `{item}`, for every item of `each`.
     Rows {
-        /// The items.
         each: SetSpec,
         /// Label template of the tables, with `{item}`.
         table: Template,

@@ -48,7 +48,6 @@ pub struct RemoteDef {
 pub enum SigningKey {
     /// The environment variable with the key.
     Env(String),
-    /// The file with the key.
     File(String),
 }
 
@@ -61,7 +60,6 @@ pub enum Write {
     /// Builds in continuous integration: where the variable `CI` is set.
     #[default]
     Ci,
-    /// Every build.
     Always,
 }
 

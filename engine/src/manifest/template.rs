@@ -24,17 +24,13 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// One sentence.
     pub message: String,
     /// Byte offset into the text.
     pub at: usize,
 }
 
 impl Template {
-    /// Parses `text {var} text`.
-    ///
-    /// # Errors
-    /// An unclosed brace or a variable that is not `[a-z][a-z0-9_]*`.
+    /// Parses `text {var} text`. Errors: an unclosed brace or a variable that is not `[a-z][a-z0-9_]*`.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -91,10 +87,7 @@ impl Template {
         }
     }
 
-    /// Fills in variables.
-    ///
-    /// # Errors
-    /// The first variable for which `value` returns `None`.
+    /// Fills in variables. Errors: the first variable for which `value` returns `None`.
     pub fn fill<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Result<String, String> {
         let mut filled = String::new();
         for piece in &self.pieces {

@@ -26,7 +26,6 @@ pub enum PlannedInput {
         spec: u16,
         /// Value of `{item}`.
         item: Arc<str>,
-        /// Label of the node.
         label: Label,
     },
     /// Rows of a table.
@@ -54,26 +53,17 @@ impl PlannedInput {
 pub enum ExpandError {
     /// A template's text is not a label.
     #[error("'{text}' is not a label: {reason}")]
-    BadLabel {
-        /// The text.
-        text: String,
-        /// The reason.
-        reason: String,
-    },
+    BadLabel { text: String, reason: String },
     /// A blob does not have the form that the rule expects.
     #[error("{label} cannot be read as {expected}")]
     BadBlob {
-        /// Label of the node.
         label: String,
         /// The form that the rule expects.
         expected: String,
     },
     /// A page of a table is missing: the node must be rebuilt first.
     #[error("a page of the table {label} is missing")]
-    Lost {
-        /// Label of the node.
-        label: String,
-    },
+    Lost { label: String },
 }
 
 /// Returns the label of a source set's list of paths.
@@ -86,10 +76,8 @@ pub fn glob_label(pattern: &str) -> String {
     format!("//globs/{}:files", escape(&pattern.replace('/', "|")))
 }
 
-/// Returns the nodes that decide the inputs of a rule for given variables, without repeats, in the order of the rule.
-///
-/// # Errors
-/// When a template's text is not a label.
+/// Returns the nodes that decide the inputs of a rule for given variables, without repeats, in the order of the rule. Fails when a
+/// template's text is not a label.
 pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
     let mut labels: Vec<Label> = Vec::new();
     let mut push = |label: Option<Label>| {
@@ -120,10 +108,8 @@ pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
     Ok(labels)
 }
 
-/// Returns the other deciding nodes: tables whose rows the rule reads, and that only the blobs of its [`discovery`] name.
-///
-/// # Errors
-/// When a blob or a label does not have the expected form.
+/// Returns the other deciding nodes: tables whose rows the rule reads, and that only the blobs of its [`discovery`] name. Fails when a blob
+/// or a label does not have the expected form.
 pub fn tables(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Label>, ExpandError> {
     let mut labels: Vec<Label> = Vec::new();
     for input in &rule.inputs {
@@ -140,10 +126,7 @@ pub fn tables(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Label>,
     Ok(labels)
 }
 
-/// Fills in the variables of a set.
-///
-/// # Errors
-/// When a template's text is not a label.
+/// Fills in the variables of a set. Fails when a template's text is not a label.
 pub fn bind_set(set: &SetSpec, vars: &Vars) -> Result<SetSpec, ExpandError> {
     let SetSpec::Node { label, row, field } = set else {
         return Ok(set.clone());
@@ -158,10 +141,7 @@ pub fn bind_set(set: &SetSpec, vars: &Vars) -> Result<SetSpec, ExpandError> {
     })
 }
 
-/// Returns the node whose output contains a set; `None` for literal lists.
-///
-/// # Errors
-/// When a template's text is not a label.
+/// Returns the node whose output contains a set; `None` for literal lists. Fails when a template's text is not a label.
 pub fn set_node(set: &SetSpec, vars: &Vars) -> Result<Option<Label>, ExpandError> {
     Ok(match set {
         SetSpec::Sources(name) => Some(parse_label(&sources_label(name))?),
@@ -176,7 +156,6 @@ pub trait Blobs {
     /// Returns the blob of a settled discovery node; for a table in pages its root.
     fn get(&self, label: &str) -> Option<Arc<[u8]>>;
 
-    /// Returns a page of a table.
     fn page(&self, digest: &Digest) -> Option<Arc<[u8]>>;
 
     /// Records a lookup in the output of a node.
@@ -202,10 +181,7 @@ pub struct TableRows<'a> {
 }
 
 impl<'a> TableRows<'a> {
-    /// Opens the table with this root.
-    ///
-    /// # Errors
-    /// When it is no table.
+    /// Opens the table with this root. Fails when it is no table.
     pub fn open(label: &'a Label, root: Option<Arc<[u8]>>, blobs: &'a dyn Blobs) -> Result<Self, ExpandError> {
         let reader = root
             .and_then(|root| RowReader::new(root).ok())
@@ -213,10 +189,6 @@ impl<'a> TableRows<'a> {
         Ok(Self { label, reader, blobs })
     }
 
-    /// Returns the value of a key.
-    ///
-    /// # Errors
-    /// When a page is missing.
     pub fn get(&mut self, key: &str) -> Result<Option<pages::Value>, ExpandError> {
         self.blobs.looked_up(self.label.as_str(), Lookup::Row(key));
         let found = self.reader.get::<PageError>(key, |digest| Ok(self.blobs.page(digest)));
@@ -228,10 +200,8 @@ fn missing_page(label: &Label) -> ExpandError {
     ExpandError::Lost { label: label.to_string() }
 }
 
-/// Returns the inputs of a rule for given variables, in the order of its roles, lists sorted by item.
-///
-/// # Errors
-/// When a blob or a label does not have the expected form.
+/// Returns the inputs of a rule for given variables, in the order of its roles, lists sorted by item. Fails when a blob or a label does not
+/// have the expected form.
 pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<PlannedInput>, ExpandError> {
     let mut planned = Vec::with_capacity(rule.inputs.len());
     for (spec, input) in (0u16..).zip(&rule.inputs) {
@@ -276,10 +246,8 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
     Ok(planned)
 }
 
-/// Returns the sub-table of rows with the given keys, without keys that the table lacks; `item` selects one of several tables.
-///
-/// # Errors
-/// When the node's blob is not a table or the keys cannot be read.
+/// Returns the sub-table of rows with the given keys, without keys that the table lacks; `item` selects one of several tables. Fails when
+/// the node's blob is not a table or the keys cannot be read.
 pub fn slice(node: &Template, item: Option<&str>, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<u8>, ExpandError> {
     let label = fill_label(node, vars, item)?;
     let mut table = TableRows::open(&label, blobs.get(label.as_str()), blobs)?;
@@ -293,10 +261,7 @@ pub fn slice(node: &Template, item: Option<&str>, keys: &SetSpec, vars: &Vars, b
     Ok(rows.finish())
 }
 
-/// Returns the items of a set, sorted, without repeats.
-///
-/// # Errors
-/// When the deciding blob does not have the form that the set expects.
+/// Returns the items of a set, sorted, without repeats. Fails when the deciding blob does not have the form that the set expects.
 pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String>, ExpandError> {
     let mut items = match set {
         SetSpec::List(templates) => templates
@@ -401,10 +366,7 @@ fn fill(template: &Template, vars: &Vars, item: Option<&str>) -> Result<String, 
         })
 }
 
-/// Fills a template to a label.
-///
-/// # Errors
-/// When its text is not a label.
+/// Fills a template to a label. Fails when its text is not a label.
 pub fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Result<Label, ExpandError> {
     let item = item.map(escape);
     let escaped: Vec<(&str, String)> = vars.iter().map(|(name, value)| (&**name, escape(value))).collect();

@@ -11,7 +11,6 @@ use crate::values::digest::{ActionKey, Digest};
 /// One input as the key describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyInput<'a> {
-    /// Role in the rule.
     pub role: &'a str,
     /// Item of a list input, else empty.
     pub item: &'a str,
@@ -22,9 +21,7 @@ pub struct KeyInput<'a> {
 /// Everything a result depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyDescription<'a> {
-    /// The producer.
     pub producer: &'a ProducerId,
-    /// Its parameters.
     pub params: &'a Params,
     /// The rule's variables, if the producer sees them.
     pub vars: &'a Vars,
@@ -38,15 +35,12 @@ pub struct KeyDescription<'a> {
 pub trait KeyWriter {
     /// Starts a list of `len` entries of `tag`.
     fn begin_list(&mut self, tag: &'static str, len: usize);
-    /// Writes a text or bytes field.
     fn field(&mut self, tag: &'static str, bytes: &[u8]);
-    /// Writes a digest field.
     fn digest(&mut self, tag: &'static str, digest: &Digest) {
         self.field(tag, &digest.0);
     }
 }
 
-/// Writes the description of a key.
 pub fn describe(description: &KeyDescription<'_>, writer: &mut impl KeyWriter) {
     writer.field("producer", description.producer.name.as_bytes());
     writer.field("version", &description.producer.version.to_le_bytes());
@@ -91,7 +85,6 @@ impl KeyWriter for Hashing {
     }
 }
 
-/// Computes the key of a description.
 pub fn action_key(description: &KeyDescription<'_>) -> ActionKey {
     let mut writer = Hashing(blake3::Hasher::new_derive_key("cortex 2026-11 action key 1"));
     describe(description, &mut writer);

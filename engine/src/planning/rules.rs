@@ -31,7 +31,6 @@ pub struct Match<'a> {
 }
 
 impl RuleIndex {
-    /// Indexes the rules.
     pub fn new(manifest: Arc<Manifest>) -> Self {
         let mut literal: HashTable<u32> = HashTable::with_capacity(manifest.rules.len());
         let mut by_target: FxHashMap<Box<str>, Vec<u32>> = FxHashMap::default();
@@ -53,12 +52,10 @@ impl RuleIndex {
         }
     }
 
-    /// Returns the manifest.
     pub fn manifest(&self) -> &Arc<Manifest> {
         &self.manifest
     }
 
-    /// Returns a rule by its number.
     pub fn rule(&self, number: u32) -> &Rule {
         &self.manifest.rules[number as usize]
     }
@@ -106,10 +103,7 @@ impl RuleIndex {
         Label::parse(&text).ok()
     }
 
-    /// Returns the set on which a node's existence depends, and the node's item in it.
-    ///
-    /// # Errors
-    /// When a template's text is not a label.
+    /// Returns the set on which a node's existence depends, and the node's item in it. Fails when a template's text is not a label.
     pub fn membership(&self, rule: u32, vars: &Vars) -> Result<Option<SetMembership<'_>>, ExpandError> {
         let rule = self.rule(rule);
         let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();

@@ -12,7 +12,6 @@ use crate::values::case_folding::{same, strip_end};
 pub enum Resolution<'a> {
     /// Exactly this item.
     One(&'a str),
-    /// Any of these items.
     Many(Vec<&'a str>),
     /// No item.
     None,

@@ -22,7 +22,6 @@ pub struct SendThresholds {
     pub patience: Duration,
 }
 
-/// Outcome of a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShardOutcome {
     /// Targets that the worker built.
@@ -37,7 +36,6 @@ pub struct ShardOutcome {
 
 /// Machines that run producers. Several threads may call every method; none fails.
 pub trait Farm: Send + Sync {
-    /// Returns the thresholds for sending work.
     fn terms(&self) -> SendThresholds;
 
     /// Whether the farm accepts shards at this moment.
@@ -46,6 +44,5 @@ pub trait Farm: Send + Sync {
     /// Sends a shard and waits for its answer. `None` if this process must do the work; returns at once when `given_up` is set.
     fn work(&self, shard: Vec<u8>, given_up: &Cancel) -> Option<Vec<u8>>;
 
-    /// Records the outcome of a shard.
     fn note(&self, outcome: &ShardOutcome);
 }

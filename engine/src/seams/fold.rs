@@ -8,20 +8,22 @@ use std::collections::BTreeMap;
 /// The output is the table that [`Fold::add_part`] builds from all contributions, in any order. It depends on nothing else: no parameter,
 /// no variable, no other role.
 pub trait Fold: Send + Sync {
-    /// Returns the role of the inputs.
     fn role(&self) -> &'static str;
 
-    /// Returns the contribution of one input, by row key.
-    ///
-    /// # Errors
-    /// When the input is not of the form that the producer reads.
+    /// Returns the contribution of one input, by row key. Fails when the input is not of the form that the producer reads.
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
 
-    /// Returns the row of a key without the contribution `part` of `item`; `None` if no contribution is left.
-    fn remove_part(&self, key: &str, row: &[u8], item: &str, part: &[u8]) -> Option<Vec<u8>>;
+    /// Returns the row of a key without the contribution `part` of `item`; `None` if no contribution is left. By default no inputs share a row.
+    fn remove_part(&self, key: &str, row: &[u8], item: &str, part: &[u8]) -> Option<Vec<u8>> {
+        let _ = (key, row, item, part);
+        None
+    }
 
     /// Returns the row of a key, if there is one, with the contribution `part` of `item`. All removals come before the first addition.
-    fn add_part(&self, key: &str, row: Option<&[u8]>, item: &str, part: &[u8]) -> Vec<u8>;
+    fn add_part(&self, key: &str, row: Option<&[u8]>, item: &str, part: &[u8]) -> Vec<u8> {
+        let _ = (key, row, item);
+        part.to_vec()
+    }
 }
 
 /// The rows that an input contributed before and contributes now.

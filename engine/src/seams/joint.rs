@@ -51,7 +51,6 @@ pub fn groups(sizes: &[&QuestionSize]) -> Vec<Vec<usize>> {
 /// How a planned question can be asked with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JointPlan {
-    /// Its size.
     pub size: QuestionSize,
     /// Cost of its rules, which are sent once for a group.
     pub rules: Spent,

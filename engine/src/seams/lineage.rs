@@ -22,7 +22,6 @@ pub trait Lineage: Send + Sync {
     /// Returns the label of the target whose History shows which items appeared and disappeared; empty if nothing is ever renamed.
     fn source(&self) -> &str;
 
-    /// Returns former names by present name.
     fn former(&self, present: &Present<'_>) -> FormerNames;
 }
 

@@ -118,10 +118,8 @@ pub trait Parts: Sync {
     /// Returns the answer that an earlier try stored under this name, with its cost; `None` if a person requested a new answer.
     fn find(&self, name: &Digest) -> Option<(Arc<[u8]>, Spent)>;
 
-    /// Stores the answer to a part durably, with its cost. The producer includes this cost again in the cost of the whole output.
-    ///
-    /// # Errors
-    /// When it could not be stored durably.
+    /// Stores the answer to a part durably, with its cost. The producer includes this cost again in the cost of the whole output. Fails
+    /// when it could not be stored durably.
     fn store_part(&self, name: &Digest, answer: &[u8], spent: &Spent) -> Result<(), Failure>;
 }
 
@@ -141,10 +139,8 @@ impl Parts for NoParts {
 /// Keeps machines that share a cache from paying for one answer at the same moment.
 pub trait QuestionLock: Sync {
     /// Acquires the lock on the question of this job for this machine. Call it before sending the question to a model that answers at once.
-    /// Blocks while another machine asks.
-    ///
-    /// # Errors
-    /// When another machine has answered (its answer is the job's output), or when the build was stopped. The caller passes the failure on.
+    /// Blocks while another machine asks. Fails when another machine has answered (its answer is the job's output), or when the build was
+    /// stopped. The caller passes the failure on.
     fn acquire(&self) -> Result<(), Failure>;
 }
 
@@ -179,7 +175,6 @@ pub struct Rejected {
     pub why: Diagnostic,
     /// The answer as received, for people to inspect.
     pub raw: Vec<u8>,
-    /// Its cost.
     pub spent: Option<Spent>,
 }
 
@@ -219,9 +214,7 @@ impl Failure {
 /// The last result of the same node, with its inputs. A hint: outputs must be correct without it.
 #[derive(Clone, Debug)]
 pub struct Previous {
-    /// The output.
     pub output: Arc<[u8]>,
-    /// Its digest.
     pub digest: Digest,
     /// The notes stored with it.
     pub notes: Notes,
@@ -255,11 +248,9 @@ pub struct Correction {
 /// One input of an earlier result.
 #[derive(Clone, Debug)]
 pub struct PreviousInput {
-    /// Role in the rule.
     pub role: Arc<str>,
     /// Label of the node that it comes from.
     pub label: Arc<str>,
-    /// Its digest.
     pub digest: Digest,
     /// The blob, if the store still has it. Rows of tables are never stored.
     pub bytes: Option<Arc<[u8]>>,

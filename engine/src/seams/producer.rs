@@ -33,7 +33,6 @@ pub struct ProducerId {
 }
 
 impl ProducerId {
-    /// Joins a name and a version.
     pub fn new(name: impl Into<String>, version: u32) -> Self {
         Self {
             name: name.into(),
@@ -218,10 +217,7 @@ impl<'a> Inputs<'a> {
         self.roles.get(role).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the only input of a role.
-    ///
-    /// # Errors
-    /// A permanent failure if the rule gives the role no input or several.
+    /// Returns the only input of a role. Errors: a permanent failure if the rule gives the role no input or several.
     pub fn single(&self, role: &str) -> Result<&Input, Failure> {
         match self.all(role) {
             [input] => Ok(input),
@@ -299,10 +295,7 @@ impl Output {
         }
     }
 
-    /// Encodes a tree of files, given by path.
-    ///
-    /// # Errors
-    /// When a path is not valid in a tree.
+    /// Encodes a tree of files, given by path. Fails when a path is not valid in a tree.
     pub fn from_files(files: &BTreeMap<String, File>) -> Result<Self, TreeError> {
         let Pieces { root, parts } = pieces(files)?;
         Ok(Self { parts, ..Self::new(root) })
@@ -388,10 +381,7 @@ pub trait Producer: Send + Sync {
         }
     }
 
-    /// Returns the question that it would ask, for producers in [`Pool::Paid`].
-    ///
-    /// # Errors
-    /// As [`Producer::produce`], without asking.
+    /// Returns the question that it would ask, for producers in [`Pool::Paid`]. Errors: as [`Producer::produce`], without asking.
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
         let _ = inputs;
         Ok(Plan::default())
@@ -430,10 +420,7 @@ pub trait Producer: Send + Sync {
         None
     }
 
-    /// Sends all [deferred](Failure::Deferred) questions. Called when no other job can proceed.
-    ///
-    /// # Errors
-    /// When they could not be sent.
+    /// Sends all [deferred](Failure::Deferred) questions. Called when no other job can proceed. Fails when they could not be sent.
     fn flush(&self) -> Result<(), Failure> {
         Ok(())
     }
@@ -450,13 +437,12 @@ pub trait Producer: Send + Sync {
         Sees::default()
     }
 
-    /// Checks parameters when the manifest is read. By default a producer has none, so that every unknown name is reported.
-    ///
-    /// # Errors
-    /// One [`ParamError`] for each wrong parameter.
+    /// Checks parameters when the manifest is read. By default a producer has none, so that every unknown name is reported. Errors: one
+    /// [`ParamError`] for each wrong parameter.
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let unknown: Vec<ParamError> = params.keys().map(|name| ParamError::unknown_parameter(name, &[])).collect();
-        if unknown.is_empty() { Ok(()) } else { Err(unknown) }
+        let mut errors = ParamErrors::default();
+        errors.add_unknown(params, &[]);
+        errors.into_result()
     }
 
     /// Returns the names of outputs that get nodes of their own, for a producer of a tree of several: see [`crate::manifest::read`].
@@ -468,9 +454,6 @@ pub trait Producer: Send + Sync {
     /// Requests the rows that it needs of the role's table, an input with `asked = true`. Which ones follows from the other inputs and from
     /// the rows themselves. [`Producer::produce`] gets exactly the rows requested here. If the producer knows its output by now, it may
     /// return that output instead.
-    ///
-    /// # Errors
-    /// When the other inputs cannot be read.
     fn ask(&self, inputs: &Inputs<'_>, role: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let _ = (inputs, rows);
         Err(Failure::permanent(format!(
@@ -489,19 +472,14 @@ pub trait Producer: Send + Sync {
         None
     }
 
-    /// Produces the output.
-    ///
-    /// # Errors
-    /// When it cannot; see [`Failure`].
+    /// Produces the output. Fails when it cannot; see [`Failure`].
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure>;
 }
 
 /// One wrong parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
-    /// The parameter's name.
     pub param: String,
-    /// The error, one sentence.
     pub message: String,
     /// A correction, if known.
     pub hint: Option<String>,
@@ -527,12 +505,36 @@ impl ParamError {
     }
 }
 
+/// The wrong parameters of a producer that were found so far.
+#[derive(Debug, Default)]
+pub struct ParamErrors(Vec<ParamError>);
+
+impl ParamErrors {
+    /// Adds all parameters that are not among the `known` ones.
+    pub fn add_unknown(&mut self, params: &Params, known: &[&str]) {
+        let unknown = params.keys().filter(|name| !known.contains(&name.as_str()));
+        self.0.extend(unknown.map(|name| ParamError::unknown_parameter(name, known)));
+    }
+
+    /// Adds a parameter with a wrong value.
+    pub fn add(&mut self, param: &str, message: &str, hint: &str) {
+        self.0.push(ParamError {
+            param: param.to_owned(),
+            message: message.to_owned(),
+            hint: Some(hint.to_owned()),
+            unknown: false,
+        });
+    }
+
+    pub fn into_result(self) -> Result<(), Vec<ParamError>> {
+        if self.0.is_empty() { Ok(()) } else { Err(self.0) }
+    }
+}
+
 /// Facts about the node itself that a producer reads; they enter the key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sees {
-    /// The rule's variables.
     pub vars: bool,
-    /// The label.
     pub label: bool,
 }
 
@@ -548,7 +550,6 @@ impl Registry {
         self.by_name.insert(producer.id().name, Arc::new(producer));
     }
 
-    /// Returns the producer of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Producer>> {
         self.by_name.get(name)
     }

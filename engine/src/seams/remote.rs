@@ -20,7 +20,6 @@ pub struct BlobRef {
 }
 
 impl BlobRef {
-    /// Returns the reference to these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self {
             digest: Digest::of(bytes),
@@ -45,7 +44,6 @@ pub enum Prefer {
 /// A result to look up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
-    /// Its action key.
     pub key: ActionKey,
     /// Producer and version, as displayed. The key implies both; servers show this to people.
     pub producer: String,
@@ -56,14 +54,12 @@ pub struct Wanted {
 pub struct SharedOutput {
     /// The producer's name for it; `output` for a producer of one output.
     pub name: String,
-    /// The blob.
     pub blob: BlobRef,
 }
 
 /// A result as machines share it. Its outputs are fetched separately, and only when a build reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedResult {
-    /// Its action key.
     pub key: ActionKey,
     /// Producer and version, as displayed.
     pub producer: String,
@@ -74,7 +70,6 @@ pub struct SharedResult {
 }
 
 impl SharedResult {
-    /// Returns the lookup that it answers.
     pub fn lookup(&self) -> Wanted {
         Wanted {
             key: self.key,
@@ -131,11 +126,9 @@ impl fmt::Display for WrongRemoteAnswer {
 /// Counts of one run's traffic with a remote cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RemoteSummary {
-    /// Results found.
     pub hits: u64,
     /// Results requested but not found, for any reason.
     pub misses: u64,
-    /// Blobs received.
     pub blobs_down: u64,
     /// Their bytes as transferred.
     pub bytes_down: u64,
@@ -151,7 +144,6 @@ pub struct RemoteSummary {
     pub requests: u64,
     /// Results that the cache accepted.
     pub stored: u64,
-    /// Blobs sent.
     pub blobs_up: u64,
     /// Their bytes as transferred.
     pub bytes_up: u64,
@@ -190,7 +182,6 @@ pub struct RemoteSummary {
 pub struct Bundle {
     /// Index of the requested name that led to it.
     pub at: usize,
-    /// Its volumes.
     pub volumes: Vec<VolumeRef>,
     /// Address of the graph of its tree, in the cache's own encoding; `None` without one.
     pub graph: Option<Vec<u8>>,
@@ -199,11 +190,9 @@ pub struct Bundle {
 /// A row of a graph as machines share it, opaque to the cache.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GraphRow {
-    /// Table of the row.
     pub table: u8,
     /// Key within the table.
     pub key: Vec<u8>,
-    /// Content.
     pub body: Vec<u8>,
 }
 
@@ -269,13 +258,11 @@ pub struct Bundled {
     pub result: SharedResult,
     /// The output and its parts.
     pub outputs: Vec<Digest>,
-    /// The kind of its volume.
     pub kind: VolumeKind,
     /// Duration of building it, in microseconds.
     pub took_us: u64,
 }
 
-/// A bundle to offer.
 pub struct BundleOffer<'a> {
     /// The names to store it under: that of the tree, then names that later bundles take over.
     pub names: &'a [Digest],

@@ -32,19 +32,16 @@ pub struct ChangedInput {
     pub item: Arc<str>,
     /// Its digest when the last table was built, if it was an input.
     pub before: Option<Digest>,
-    /// Its digest now, if it is an input.
     pub now: Option<Digest>,
 }
 
 /// Changes since a table was built. Methods return `None` when bytes are missing.
 pub trait TableChanges {
-    /// Returns the last table.
     fn last(&self) -> &dyn TableView;
 
     /// Returns the diagnostics of the last table.
     fn diagnostics(&self) -> &[Diagnostic];
 
-    /// Returns the changed inputs of a role.
     fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]>;
 
     /// Returns the present inputs of a role, by item.

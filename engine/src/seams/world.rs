@@ -22,7 +22,6 @@ pub const MAX_SETS: usize = 64;
 /// everything below it. `.git` and `.cortex` are never entered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SetDef {
-    /// Name, for messages.
     pub name: String,
     /// Globs of the files in the set.
     pub include: Vec<String>,
@@ -104,14 +103,11 @@ pub enum WorldError {
         /// The operating system's error message.
         reason: String,
     },
-    /// A malformed glob.
     #[error("source set '{set}' has a bad glob '{glob}': {reason}")]
     BadGlob {
-        /// The set's name.
         set: String,
         /// The glob, cut to a limited length.
         glob: String,
-        /// The error in it.
         reason: String,
     },
     /// More than [`MAX_SETS`] sets.
@@ -123,7 +119,6 @@ pub enum WorldError {
     /// A path that is not below the workspace (or below the output folder), as written or through a symbolic link.
     #[error("'{path}' leads out of {out_of}")]
     Leaves {
-        /// The path as given.
         path: String,
         /// The folder that it must stay in.
         out_of: &'static str,
@@ -194,16 +189,10 @@ pub trait World: Send + Sync {
     /// Returns the output files as known when `rows` were saved.
     fn exports(&self, rows: Rows) -> Box<dyn Exports>;
 
-    /// Reads the bytes of a source.
-    ///
-    /// # Errors
-    /// When the path leads out of the workspace or cannot be read.
+    /// Reads the bytes of a source. Fails when the path leads out of the workspace or cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError>;
 
-    /// Reads at most the first `most` bytes of a source.
-    ///
-    /// # Errors
-    /// As for [`Self::read`].
+    /// Reads at most the first `most` bytes of a source. Errors: as for [`Self::read`].
     fn read_at_most(&self, path: &str, most: usize) -> Result<Vec<u8>, WorldError> {
         let mut bytes = self.read(path)?;
         bytes.truncate(most);
@@ -213,17 +202,12 @@ pub trait World: Send + Sync {
 
 /// The known state of the source files.
 pub trait Sources: Send + Sync {
-    /// Updates the known state from the world.
-    ///
-    /// # Errors
-    /// When the workspace cannot be read or a set is malformed; the known state is then unchanged.
+    /// Updates the known state from the world. Fails when the workspace cannot be read or a set is malformed; the known state is then
+    /// unchanged.
     fn refresh(&mut self, sets: &[SetDef]) -> Result<Refresh, WorldError>;
 
     /// Like [`Sources::refresh`], when only `changed` may have changed since the rows were saved. `directories` is the number of directories
-    /// saved then. Checks everything when in doubt.
-    ///
-    /// # Errors
-    /// As [`Sources::refresh`].
+    /// saved then. Checks everything when in doubt. Fails as [`Sources::refresh`] does.
     fn refresh_named(&mut self, sets: &[SetDef], _changed: &[String], _directories: u64) -> Result<Refresh, WorldError> {
         self.refresh(sets)
     }
@@ -239,10 +223,8 @@ pub trait Sources: Send + Sync {
     /// Whether a path is in a set of the last refresh.
     fn contains(&self, index: usize, path: &str) -> bool;
 
-    /// Returns for each path the sets, as bits, that a regular file of this path would be in, whatever exists there now.
-    ///
-    /// # Errors
-    /// As [`Sources::refresh`].
+    /// Returns for each path the sets, as bits, that a regular file of this path would be in, whatever exists there now. Fails as
+    /// [`Sources::refresh`] does.
     fn sets_of_paths(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError>;
 
     /// Whether a file exists at a path, in a set or not. Called only to report why a path is no source.
@@ -256,7 +238,6 @@ pub trait Sources: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the number of sources.
     fn count(&self) -> usize;
 
     /// Returns the digest of a source; `None` if the path is no source or unreadable.
@@ -274,16 +255,12 @@ pub trait Exports: Send + Sync {
     /// Returns those of `nodes` whose file is missing or differs from the bytes written, in ascending order.
     fn verify(&self, nodes: &[u32]) -> Vec<u32>;
 
-    /// Lays out an output. `digest` is that of `bytes`. If the node had another path, removes the old file.
-    ///
-    /// # Errors
-    /// When another node has the path (remove that first), it leads out of the output folder, or it cannot be written.
+    /// Lays out an output. `digest` is that of `bytes`. If the node had another path, removes the old file. Fails when another node has the
+    /// path (remove that first), it leads out of the output folder, or it cannot be written.
     fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError>;
 
-    /// Removes a node's file and forgets it. Does nothing if there is none.
-    ///
-    /// # Errors
-    /// When the file exists and cannot be removed; it is then still known.
+    /// Removes a node's file and forgets it. Does nothing if there is none. Fails when the file exists and cannot be removed; it is then
+    /// still known.
     fn remove(&self, node: u32) -> Result<(), WorldError>;
 
     /// Returns the path of a node's file.

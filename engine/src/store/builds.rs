@@ -34,7 +34,6 @@ pub enum Outcome {
     /// A target failed, or a limit was reached.
     #[n(1)]
     Failed,
-    /// It was stopped.
     #[n(2)]
     Cancelled,
 }
@@ -43,10 +42,8 @@ pub enum Outcome {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Counts {
-    /// Targets requested.
     #[n(0)]
     pub targets: u64,
-    /// Producers that ran.
     #[n(1)]
     pub ran: u64,
     /// Results found under their keys.
@@ -67,13 +64,11 @@ pub struct Counts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Answers {
-    /// Complete new answers.
     #[n(0)]
     pub full: u64,
     /// Patches of an earlier answer.
     #[n(1)]
     pub patches: u64,
-    /// Earlier answers confirmed.
     #[n(2)]
     pub unchanged: u64,
     /// Answers that could not be an output.
@@ -99,7 +94,6 @@ impl Counts {
 }
 
 impl Answers {
-    /// Counts one answer.
     pub fn add(&mut self, outcome: ledger::Outcome) {
         match outcome {
             ledger::Outcome::Full => self.full += 1,
@@ -118,7 +112,6 @@ impl Answers {
         self.rejected += other.rejected;
     }
 
-    /// Returns the number of answers.
     pub fn sum(&self) -> u64 {
         self.full + self.patches + self.unchanged + self.rejected
     }
@@ -128,7 +121,6 @@ impl Answers {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Slow {
-    /// Its label.
     #[n(0)]
     pub label: String,
     /// Duration of its producer, in microseconds.
@@ -174,7 +166,6 @@ impl OfProducer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Gone {
-    /// Their number.
     #[n(0)]
     pub count: u64,
     /// The labels of the first [`GONE`] of them, sorted.
@@ -183,7 +174,6 @@ pub struct Gone {
 }
 
 impl Gone {
-    /// Returns the record of these labels.
     pub fn from_labels(mut labels: Vec<String>) -> Self {
         let count = labels.len() as u64;
         labels.sort_unstable();
@@ -192,14 +182,11 @@ impl Gone {
     }
 }
 
-/// A target that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct FailedTarget {
-    /// Its label.
     #[n(0)]
     pub label: String,
-    /// The error code.
     #[n(1)]
     pub code: String,
     /// The error message, cut.
@@ -222,7 +209,6 @@ impl FailedTarget {
     }
 }
 
-/// One build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct BuildRecord {
@@ -238,7 +224,6 @@ pub struct BuildRecord {
     /// The command with its patterns: `build //types/...:outline`.
     #[n(3)]
     pub command: String,
-    /// Its counts.
     #[n(4)]
     pub counts: Counts,
     /// Its cost, failed tries included; `None` if no model was asked.
@@ -250,7 +235,6 @@ pub struct BuildRecord {
     /// Whether files differed from that commit; `None` if unknown.
     #[n(7)]
     pub dirty: Option<bool>,
-    /// Its outcome.
     #[n(8)]
     pub outcome: Outcome,
     /// The slowest nodes, the slowest first.

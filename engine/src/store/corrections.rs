@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 /// A person's words, by name of the part of the output that they replace.
 pub type Words = BTreeMap<String, String>;
 
-/// One correction.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct CorrectionRecord {
@@ -26,10 +25,8 @@ pub struct CorrectionRecord {
     /// The action key of the corrected output.
     #[n(2)]
     pub key: ActionKey,
-    /// Digest of that output.
     #[n(3)]
     pub output: Digest,
-    /// The words.
     #[n(4)]
     pub words: Words,
 }
@@ -64,9 +61,6 @@ pub fn label_of(key: &[u8]) -> Option<&str> {
 }
 
 /// Reads the corrections of a label, sorted by time.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn list_corrections(store: &dyn Store, label: &str) -> Result<Vec<CorrectionRecord>, StoreError> {
     let mut found: Vec<_> = all_corrections(store)?
         .into_iter()
@@ -78,9 +72,6 @@ pub fn list_corrections(store: &dyn Store, label: &str) -> Result<Vec<Correction
 }
 
 /// Reads all corrections with their labels. People write them, so there are few.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn all_corrections(store: &dyn Store) -> Result<Vec<(String, CorrectionRecord)>, StoreError> {
     let rows = store.rows(ViewId(0), Part::Corrections)?;
     let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((label_of(&key)?.to_owned(), CorrectionRecord::from_body(&body)?));

@@ -3,7 +3,6 @@
 use crate::values::cbor;
 use crate::values::diagnostic::Diagnostic;
 
-/// Encodes a list.
 pub fn write_diagnostics<'a>(list: impl Iterator<Item = &'a Diagnostic>) -> Vec<u8> {
     cbor::encode(&list.collect::<Vec<_>>())
 }

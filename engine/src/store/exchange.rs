@@ -23,7 +23,6 @@ pub struct Exchanged {
     /// Results requested but not found.
     #[n(1)]
     pub misses: u64,
-    /// Blobs received.
     #[n(2)]
     pub blobs_down: u64,
     /// Their bytes as transferred.
@@ -35,7 +34,6 @@ pub struct Exchanged {
     /// Results that it did not accept.
     #[n(5)]
     pub not_stored: u64,
-    /// Blobs sent.
     #[n(6)]
     pub blobs_up: u64,
     /// Their bytes as transferred.
@@ -65,7 +63,6 @@ pub struct Exchanged {
 }
 
 impl Exchanged {
-    /// Returns the counts of one run.
     pub fn from_summary(run: &RemoteSummary) -> Self {
         Self {
             hits: run.hits,
@@ -85,7 +82,6 @@ impl Exchanged {
         }
     }
 
-    /// Adds other counts.
     pub fn add_exchange(&mut self, other: &Self) {
         self.hits += other.hits;
         self.misses += other.misses;
@@ -115,9 +111,6 @@ fn day((key, body): &Row) -> Option<(u64, Exchanged)> {
 }
 
 /// Adds the counts of a run to those of the day of `now` (seconds since 1970).
-///
-/// # Errors
-/// When the store cannot be written.
 pub fn record_day(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) -> Result<(), StoreError> {
     if *run == Exchanged::default() {
         return Ok(());
@@ -137,9 +130,6 @@ pub fn record_day(store: &dyn Store, view: ViewId, now: u64, run: &Exchanged) ->
 }
 
 /// Reads the counts of all days since `since` (seconds since 1970), in order: days since 1970, counts.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn days(store: &dyn Store, view: ViewId, since: u64) -> Result<Vec<(u64, Exchanged)>, StoreError> {
     let rows = store.rows(view, Part::Exchange)?;
     Ok(rows.iter().filter_map(day).filter(|(day, _)| *day >= since / DAY).collect())

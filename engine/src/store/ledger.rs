@@ -32,17 +32,14 @@ pub enum Outcome {
     Saved,
 }
 
-/// One entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Encode, Decode)]
 #[cbor(map)]
 pub struct LedgerEntry {
     /// Time at which it was recorded, in seconds since 1970.
     #[n(0)]
     pub at: u64,
-    /// Label of the node.
     #[n(1)]
     pub label: String,
-    /// Its outcome.
     #[n(2)]
     pub outcome: Outcome,
     /// Its cost, or the cost saved.
@@ -65,7 +62,6 @@ impl Outcome {
 }
 
 impl LedgerEntry {
-    /// Returns the row to write.
     pub fn to_row(&self) -> RowChange {
         let body = cbor::encode(self);
         let mut key = self.at.to_be_bytes().to_vec();

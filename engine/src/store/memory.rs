@@ -36,7 +36,6 @@ impl Tables {
     }
 }
 
-/// The store in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     tables: Mutex<Tables>,

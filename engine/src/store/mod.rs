@@ -127,7 +127,6 @@ pub struct Commit {
     pub results: Vec<NewResult>,
     /// Outputs of results whose records exist already, by digest.
     pub blobs: Vec<DigestedBlob>,
-    /// Rows of the view.
     pub rows: Vec<RowChange>,
     /// Versions to push: label, record. The store assigns version numbers and trims all but the newest [`KEEP_VERSIONS`] and the pinned ones.
     pub history: Vec<(String, HistoryRecord)>,
@@ -167,14 +166,10 @@ pub enum StoreError {
     },
     /// The disk is full; no data is lost.
     #[error("no space left for the store at {path}")]
-    NoSpace {
-        /// The store's folder.
-        path: PathBuf,
-    },
+    NoSpace { path: PathBuf },
     /// Reading or writing failed.
     #[error("the store at {path} cannot be {what}: {reason}")]
     Io {
-        /// The store's folder.
         path: PathBuf,
         /// `opened`, `read`, `written`.
         what: &'static str,
@@ -184,9 +179,7 @@ pub enum StoreError {
     /// A newer cortex wrote it.
     #[error("the store at {path} was written by a newer version of cortex (format {found}, this one reads up to {known})")]
     TooNew {
-        /// The store's folder.
         path: PathBuf,
-        /// Its format.
         found: u32,
         /// The newest format that this version reads.
         known: u32,
@@ -195,18 +188,10 @@ pub enum StoreError {
     #[error(
         "the store at {path} is damaged ({reason}); the next command that writes sets it aside and copies its sound contents into a new one"
     )]
-    Damaged {
-        /// The store's folder.
-        path: PathBuf,
-        /// The damage found.
-        reason: String,
-    },
+    Damaged { path: PathBuf, reason: String },
     /// The folder belongs to another user.
     #[error("the store at {path} belongs to another user")]
-    Foreign {
-        /// The store's folder.
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
 }
 
 /// Describes the holder of an awaited result: in a service, it may be another request of this process.
@@ -232,21 +217,14 @@ impl From<PageError> for Unread {
     }
 }
 
-/// A blob and its digest.
 pub type DigestedBlob = (Digest, Arc<[u8]>);
 
 /// A store. One conformance suite runs over every backend.
 pub trait Store: Send + Sync {
     /// Returns the blob of that digest, hashed again; damage is noted ([`Store::damage`]) and reads as absent.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError>;
 
     /// Returns an output as its readers see it: a table in one page. `None` if any piece is missing.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn output(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         let Some(root) = self.blob(digest)? else { return Ok(None) };
         match pieces::readable(&root, |page| self.blob(page).map_err(Unread::Store)) {
@@ -257,41 +235,22 @@ pub trait Store: Send + Sync {
     }
 
     /// Receives from a cache the outputs that this store lacks and that are about to be read; stores them, and returns those that it received.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read or written.
     fn fetch_all(&self, _digests: &[Digest]) -> Result<Vec<DigestedBlob>, StoreError> {
         Ok(Vec::new())
     }
 
     /// Whether a blob of that digest is recorded (without reading its bytes).
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError>;
 
     /// Returns the result stored under a key.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError>;
 
-    /// Returns one row of a view.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Returns all rows of a part of a view, in key order.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError>;
 
     /// Returns the versions of a node, oldest first.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError>;
 
     /// Returns the name of the store, which differs from that of all others unless it was copied; `None` for stores in memory.
@@ -299,10 +258,7 @@ pub trait Store: Send + Sync {
         None
     }
 
-    /// Writes everything in one durable transaction, or nothing.
-    ///
-    /// # Errors
-    /// When the transaction cannot be made durable.
+    /// Writes everything in one durable transaction, or nothing. Fails when the transaction cannot be made durable.
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError>;
 
     /// Returns and clears the damage found so far in this process: one sentence each, naming table and key.
@@ -318,9 +274,7 @@ pub trait Store: Send + Sync {
 
     /// Waits until no other process requests the paid result of this key, and locks out others while the returned value lives. `None` if
     /// there cannot be another process, or when cancelled. Afterwards, look the key up again: the other process may have stored its result.
-    ///
-    /// # Errors
-    /// When another process requests the result until the time-out, or the lock cannot be tried.
+    /// Fails when another process requests the result until the time-out, or the lock cannot be tried.
     fn lock_action(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         Ok(None)
     }
@@ -348,7 +302,6 @@ pub struct Usage {
     pub history_versions: u64,
     /// Number of damaged store files that were set aside beside it.
     pub set_aside_files: u64,
-    /// Their total length.
     pub set_aside_bytes: u64,
 }
 
@@ -357,34 +310,21 @@ pub struct Usage {
 pub struct BlobBytes {
     /// As readers get them.
     pub raw: u64,
-    /// As stored.
     pub stored: u64,
 }
 
 /// Counts of a store's contents, for `status` and `gc`.
 pub trait Inventory: Store {
     /// Counts the store's contents by the lengths of its tables: reads no record.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn usage(&self) -> Result<Usage, StoreError>;
 
     /// Sums up the lengths of all blobs: reads every record about one.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn blob_bytes(&self) -> Result<BlobBytes, StoreError>;
 
     /// Returns when an earlier result was last found again (seconds since 1970); `None` if never.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn last_use(&self, key: &ActionKey) -> Result<Option<u64>, StoreError>;
 
     /// Returns the checkouts recorded in the store, by number.
-    ///
-    /// # Errors
-    /// Only when the store as a whole cannot be read.
     fn views(&self) -> Result<Vec<(ViewId, ViewRecord)>, StoreError>;
 }
 

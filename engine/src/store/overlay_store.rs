@@ -23,7 +23,6 @@ pub struct OverlayStore {
 }
 
 impl OverlayStore {
-    /// Wraps a store.
     pub fn new(store: Arc<dyn Store>, on_results: OnResults) -> Self {
         Self {
             store,

@@ -60,10 +60,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts a parcel in a temporary file next to `path`, its final place.
-    ///
-    /// # Errors
-    /// When no file can be created there.
+    /// Starts a parcel in a temporary file next to `path`, its final place. Fails when no file can be created there.
     pub fn create(path: &Path) -> Result<Self, ParcelError> {
         let folder = path
             .parent()
@@ -81,9 +78,6 @@ impl Writer {
     }
 
     /// Adds a result, with its output and parts in the order of the record. Leaves out time and duration.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn add_result(
         &mut self,
         key: &ActionKey,
@@ -122,9 +116,6 @@ impl Writer {
     }
 
     /// Moves the finished parcel to `path` and returns its length in bytes.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn finish_parcel(mut self, path: &Path) -> Result<u64, ParcelError> {
         self.out.write_all(&[END])?;
         self.out.write_all(&self.count.to_le_bytes())?;
@@ -139,10 +130,7 @@ impl Writer {
 /// An open file that begins like a parcel.
 pub struct Parcel(BufReader<File>);
 
-/// Opens a parcel for reading.
-///
-/// # Errors
-/// When it cannot be read, or is not a parcel.
+/// Opens a parcel for reading. Fails when it cannot be read, or is not a parcel.
 pub fn open_parcel(path: &Path) -> Result<Parcel, ParcelError> {
     let mut file = BufReader::new(File::open(path)?);
     let mut magic = [0; MAGIC.len()];
@@ -153,10 +141,8 @@ pub fn open_parcel(path: &Path) -> Result<Parcel, ParcelError> {
     }
 }
 
-/// Reads a parcel and passes each checked result to `take`, with `now` as its time. Memory is bounded by the largest output.
-///
-/// # Errors
-/// When the parcel is incomplete, or `take` fails. Results passed before stay.
+/// Reads a parcel and passes each checked result to `take`, with `now` as its time. Memory is bounded by the largest output. Fails when the
+/// parcel is incomplete, or `take` fails. Results passed before stay.
 pub fn unpack_results<E: From<ParcelError>>(parcel: Parcel, now: u64, mut take: impl FnMut(NewResult) -> Result<(), E>) -> Result<u64, E> {
     let mut from = zstd::Decoder::with_buffer(parcel.0).map_err(ParcelError::from)?;
     let mut count = 0;

@@ -12,16 +12,13 @@ use minicbor::{Decode, Encode};
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct Pin {
-    /// Label of the node.
     #[n(0)]
     pub label: String,
-    /// The version number.
     #[n(1)]
     pub version: u32,
     /// The action key of the version.
     #[n(2)]
     pub key: ActionKey,
-    /// Digest of its output.
     #[n(3)]
     pub output: Digest,
     /// Time at which it was pinned, in seconds since 1970.
@@ -33,7 +30,6 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// Returns the row to write.
     pub fn to_row(&self) -> RowChange {
         let body = cbor::encode(self);
         (Part::Pins, row_key(&self.label, self.version), Some(body))

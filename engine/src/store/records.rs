@@ -35,13 +35,11 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct InputRecord {
-    /// Role in the rule.
     #[cbor(n(0), with = "shared_text")]
     pub role: Arc<str>,
     /// Label of the node that it comes from.
     #[cbor(n(1), with = "shared_text")]
     pub label: Arc<str>,
-    /// Its digest.
     #[n(2)]
     pub digest: Digest,
 }
@@ -68,13 +66,10 @@ pub struct ActionRecord {
     /// Duration of the producer's run, in microseconds.
     #[n(5)]
     pub took_us: u64,
-    /// Its inputs.
     #[n(6)]
     pub inputs: Vec<InputRecord>,
-    /// The producer's diagnostics.
     #[n(7)]
     pub diagnostics: Vec<Diagnostic>,
-    /// Its cost class.
     #[n(8)]
     pub class: Class,
     /// Its cost, if known.
@@ -108,10 +103,8 @@ pub struct HistoryRecord {
     /// From 1, never reused. Ignored when pushing: the store assigns it.
     #[cbor(skip)]
     pub version: u32,
-    /// Its action key.
     #[n(0)]
     pub key: ActionKey,
-    /// Its digest.
     #[n(1)]
     pub output: Digest,
     /// Time at which it became the node's output, in seconds since 1970.
@@ -125,9 +118,7 @@ pub struct HistoryRecord {
 /// A result to store.
 #[derive(Clone, Debug)]
 pub struct NewResult {
-    /// Its key.
     pub key: ActionKey,
-    /// The record.
     pub record: ActionRecord,
     /// The output, unless it must not be stored.
     pub blob: Option<Arc<[u8]>>,

@@ -23,9 +23,6 @@ pub fn result_to_keep(key: &ActionKey, old: ActionRecord, by: &Digest) -> Option
 }
 
 /// Reads the record of an output that is or was stored under a key.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn record_of(store: &dyn Store, key: &ActionKey, output: &Digest) -> Result<Option<ActionRecord>, StoreError> {
     match store.action(key)?.filter(|record| record.output == *output) {
         Some(record) => Ok(Some(record)),

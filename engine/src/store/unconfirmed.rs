@@ -73,7 +73,6 @@ impl Unconfirmed {
         })
     }
 
-    /// Returns the row to write.
     pub fn to_row(&self, key: &ActionKey) -> RowChange {
         let body = cbor::encode(self);
         (Part::Unconfirmed, key.0.0.to_vec(), Some(body))
@@ -86,9 +85,6 @@ pub fn confirmed(key: &ActionKey) -> RowChange {
 }
 
 /// Reads all unconfirmed answers of a checkout, by key.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn list_unconfirmed(store: &dyn Store, view: ViewId) -> Result<Vec<(ActionKey, Unconfirmed)>, StoreError> {
     let rows = store.rows(view, Part::Unconfirmed)?;
     let read = |(key, body): (Vec<u8>, Vec<u8>)| Some((ActionKey(Digest(key.try_into().ok()?)), minicbor::decode(&body).ok()?));
@@ -96,9 +92,6 @@ pub fn list_unconfirmed(store: &dyn Store, view: ViewId) -> Result<Vec<(ActionKe
 }
 
 /// Whether a build must ask the cache for any answer of a checkout.
-///
-/// # Errors
-/// When the store as a whole cannot be read.
 pub fn any_due(store: &dyn Store, view: ViewId, now: u64) -> Result<bool, StoreError> {
     Ok(list_unconfirmed(store, view)?.iter().any(|(_, row)| row.is_due(now)))
 }

@@ -27,7 +27,6 @@ pub struct ViewRecord {
 }
 
 impl ViewRecord {
-    /// Returns the root as a path.
     pub fn root(&self) -> &Path {
         os::names::path_of_bytes(&self.root)
     }

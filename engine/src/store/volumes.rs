@@ -145,9 +145,6 @@ impl KnownVolume {
     }
 
     /// Whether its results are still stored, judged by a sample, or are fetched when one of them is looked up.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn is_stored(&self, store: &dyn Store) -> Result<bool, StoreError> {
         for key in self.keys.as_chunks().0 {
             if store.action(&ActionKey(Digest(*key)))?.is_none() {
@@ -157,7 +154,6 @@ impl KnownVolume {
         Ok(true)
     }
 
-    /// Returns the row to write.
     pub fn to_row(&self, id: &Digest) -> RowChange {
         let body = cbor::encode(self);
         (Part::Volumes, id.0.to_vec(), Some(body))
@@ -166,7 +162,6 @@ impl KnownVolume {
 
 /// The results of a volume, to store.
 pub struct VolumeResults {
-    /// Their keys.
     pub keys: Vec<ActionKey>,
     /// The results that the store lacks.
     pub new: Vec<NewResult>,
@@ -174,9 +169,6 @@ pub struct VolumeResults {
 
 impl VolumeResults {
     /// Reads the records of a volume and passes each to `note`. Skips malformed records.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn from_volume(
         volume: &Volume,
         is_signed: bool,
@@ -214,9 +206,6 @@ fn sample(keys: &[ActionKey]) -> Vec<u8> {
 }
 
 /// Reads the volumes recorded in a view, sorted by digest. Skips malformed rows.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn list_volumes(store: &dyn Store, view: ViewId) -> Result<Vec<(Digest, KnownVolume)>, StoreError> {
     let volume = |(key, body): (Vec<u8>, Vec<u8>)| Some((Digest(key.try_into().ok()?), minicbor::decode(&body).ok()?));
     Ok(store.rows(view, Part::Volumes)?.into_iter().filter_map(volume).collect())

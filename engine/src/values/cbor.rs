@@ -2,7 +2,6 @@
 
 use minicbor::{Decode, Encode};
 
-/// Encodes a value.
 pub fn encode<T: Encode<()> + ?Sized>(value: &T) -> Vec<u8> {
     minicbor::to_vec(value).expect("invariant: encoding into memory does not fail")
 }

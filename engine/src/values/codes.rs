@@ -8,7 +8,7 @@ use std::fmt;
 macro_rules! codes {
     ($($name:ident $text:literal, $meaning:literal, $remedy:literal;)*) => {
         /// Subject of a message, as a stable word for programs and searches.
-        #[allow(non_camel_case_types, missing_docs, reason = "a variant is spelled as its code, so that one search finds both")]
+        #[allow(non_camel_case_types, reason = "a variant is spelled as its code, so that one search finds both")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
             $($name,)*

@@ -65,7 +65,6 @@ pub struct Excerpt {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Diagnostic {
-    /// Its severity.
     #[n(0)]
     pub severity: Severity,
     /// A stable code such as `E_LABEL` or `CS-PARSE-PARTIAL`.
@@ -78,7 +77,6 @@ pub struct Diagnostic {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[n(3)]
     pub label: Option<String>,
-    /// Its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[n(4)]
     pub place: Option<SourceLocation>,
@@ -86,7 +84,6 @@ pub struct Diagnostic {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[n(5)]
     pub excerpt: Option<Excerpt>,
-    /// The offending value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[n(6)]
     pub found: Option<String>,
@@ -116,12 +113,10 @@ impl Diagnostic {
         }
     }
 
-    /// Creates an error.
     pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message)
     }
 
-    /// Creates a warning.
     pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }

@@ -22,30 +22,20 @@ pub enum Event<'a> {
     },
     /// A pattern was resolved to additional nodes.
     Requested {
-        /// Their number.
         targets: usize,
     },
     /// A node may be stale.
     Marked {
-        /// Label of the node.
         label: &'a str,
-        /// The reason.
         reason: &'a Reason,
     },
-    /// A producer starts.
     Started {
-        /// Label of the node.
         label: &'a str,
-        /// Whether it is paid.
         paid: bool,
     },
-    /// A producer ran.
     Ran {
-        /// Label of the node.
         label: &'a str,
-        /// Its output.
         output: Digest,
-        /// Duration of the run.
         #[serde(serialize_with = "micros")]
         took: Duration,
         /// Whether the output differs from the previous one.
@@ -53,9 +43,7 @@ pub enum Event<'a> {
     },
     /// The result was found under its key.
     Hit {
-        /// Label of the node.
         label: &'a str,
-        /// Its output.
         output: Digest,
         /// Original duration of the run.
         #[serde(serialize_with = "micros")]
@@ -63,33 +51,26 @@ pub enum Event<'a> {
     },
     /// The node was marked, but its key did not change.
     Verified {
-        /// Label of the node.
         label: &'a str,
     },
     /// A node has no output.
     Failed {
-        /// Label of the node.
         label: &'a str,
-        /// The reason.
         why: &'a Diagnostic,
     },
     /// A node was not tried, since an input has no output.
     Skipped {
-        /// Label of the node.
         label: &'a str,
         /// Label of the input.
         because: &'a str,
     },
     /// In a dry run: a producer would run.
     WouldRun {
-        /// Label of the node.
         label: &'a str,
         /// Whether that is certain; otherwise it depends on its inputs.
         certain: bool,
     },
-    /// Results were committed.
     Committed {
-        /// Their number.
         results: usize,
     },
     /// A file under `.cortex/out/` was written.
@@ -114,26 +95,21 @@ pub enum Reason {
     New,
     /// The bytes of a source file changed.
     FileChanged {
-        /// Path of the file.
         path: String,
         /// Former digest.
         from: Digest,
-        /// Present digest.
         to: Digest,
     },
     /// A source file appeared.
     FileAdded {
-        /// Path of the file.
         path: String,
     },
     /// A source file was removed.
     FileRemoved {
-        /// Path of the file.
         path: String,
     },
     /// The files of a source set changed.
     SetChanged {
-        /// The set's label.
         label: String,
         /// Files that were added to it.
         added: Vec<String>,
@@ -142,14 +118,12 @@ pub enum Reason {
     },
     /// An input may be stale.
     InputMoved {
-        /// Label of the input.
         label: String,
     },
     /// The manifest, a ruleset or a producer's version changed.
     DefinitionChanged,
     /// An earlier build left it stale.
     LeftStale,
-    /// A person invalidated it.
     Invalidated,
     /// An earlier build rebuilt it, and its former inputs are no longer in the store.
     BuiltSince,
@@ -185,7 +159,6 @@ impl std::fmt::Display for Reason {
 /// A finished job of a worker.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishedJob<'a> {
-    /// Label of the node.
     pub label: &'a str,
     /// The task: `expand` (finding its inputs) or `produce`.
     pub task: &'static str,
@@ -193,9 +166,7 @@ pub struct FinishedJob<'a> {
     pub pool: &'static str,
     /// The worker's number in the pool.
     pub worker: usize,
-    /// When it started.
     pub began: Instant,
-    /// Its duration.
     pub took: Duration,
 }
 
@@ -204,14 +175,11 @@ pub struct FinishedJob<'a> {
 pub struct Phase {
     /// Its name: `look`, `load`, `plan`, `make`, `lay out`, `commit`.
     pub name: &'static str,
-    /// When it started.
     pub began: Instant,
-    /// Its duration.
     pub took: Duration,
 }
 
 impl Phase {
-    /// Returns a phase that ends now.
     pub fn ended_now(name: &'static str, began: Instant) -> Self {
         Self {
             name,

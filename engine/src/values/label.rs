@@ -19,7 +19,6 @@ pub struct Label {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LabelError {
-    /// One sentence.
     pub message: String,
     /// Byte offset into the text.
     pub at: usize,
@@ -39,9 +38,6 @@ impl LabelError {
 
 impl Label {
     /// Parses `//package:target`.
-    ///
-    /// # Errors
-    /// The first error in the text.
     pub fn parse(text: &str) -> Result<Self, LabelError> {
         let Some(rest) = text.strip_prefix("//") else {
             return Err(LabelError::new(
@@ -68,15 +64,11 @@ impl Label {
         })
     }
 
-    /// Creates a label from a package in label form (already escaped) and a target.
-    ///
-    /// # Errors
-    /// As [`Label::parse`].
+    /// Creates a label from a package in label form (already escaped) and a target. Fails as [`Label::parse`] does.
     pub fn new(package: &str, target: &str) -> Result<Self, LabelError> {
         Self::parse(&format!("//{package}:{target}"))
     }
 
-    /// Returns the whole label.
     pub fn as_str(&self) -> &str {
         &self.text
     }

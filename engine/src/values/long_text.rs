@@ -54,10 +54,8 @@ pub fn divide(text: Vec<u8>) -> Pieces {
     Pieces { root, parts }
 }
 
-/// Returns the text below a root. Calls `visit` with the digest of each piece, repeats possible.
-///
-/// # Errors
-/// When a piece is missing, or the pieces are not those of the text that the root names.
+/// Returns the text below a root. Calls `visit` with the digest of each piece, repeats possible. Fails when a piece is missing, or the
+/// pieces are not those of the text that the root names.
 pub fn join_pieces<E: From<PageError>>(
     root: &[u8],
     mut fetch: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>,

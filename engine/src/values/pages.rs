@@ -37,7 +37,6 @@ const HIGHEST: u32 = 16;
 /// Reason why a table or a long text cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// A page is missing.
     #[error("its piece {0} is missing")]
     Missing(Digest),
     /// A page does not have the form that its parent states.
@@ -182,10 +181,7 @@ pub struct RowReader {
 }
 
 impl RowReader {
-    /// Creates a reader of the table with this root page.
-    ///
-    /// # Errors
-    /// When it is no table.
+    /// Creates a reader of the table with this root page. Fails when it is no table.
     pub fn new(root: Arc<[u8]>) -> Result<Self, PageError> {
         Ok(Self {
             path: vec![(Page::from_root_blob(root)?, usize::MAX)],
@@ -193,9 +189,6 @@ impl RowReader {
     }
 
     /// Returns the value of `key`.
-    ///
-    /// # Errors
-    /// When a page on the path is missing or malformed.
     pub fn get<E: From<PageError>>(&mut self, key: &str, mut fetch: impl Fetch<E>) -> Result<Option<Value>, E> {
         let mut depth = 0;
         while self.path[depth].0.level > 0 {
@@ -230,9 +223,6 @@ fn offset(blob: &[u8], part: &[u8]) -> Range<usize> {
 }
 
 /// Calls `visit` with every page of a table below its root: digest and page, parents first.
-///
-/// # Errors
-/// When a page is missing or malformed.
 pub fn each_page<E: From<PageError>>(
     root: &Arc<[u8]>,
     mut fetch: impl Fetch<E>,
@@ -254,9 +244,6 @@ pub fn each_page<E: From<PageError>>(
 }
 
 /// Calls `visit` with every leaf page in key order; for a table in one page that is the root.
-///
-/// # Errors
-/// When a page is missing or malformed.
 pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>, mut visit: impl FnMut(Table<'_>)) -> Result<(), E> {
     each_leaf_page(root, fetch, |page| visit(page.leaf()))
 }
@@ -284,10 +271,7 @@ pub fn count(root: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the table in one page, whatever its size.
-///
-/// # Errors
-/// When a page is missing or malformed, or the table has 4 GiB or more.
+/// Returns the table in one page, whatever its size. Fails when a page is missing or malformed, or the table has 4 GiB or more.
 pub fn flatten<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>) -> Result<Arc<[u8]>, E> {
     let mut leaves = Vec::new();
     each_leaf_page(root, fetch, |page| leaves.push(page.clone()))?;
@@ -445,9 +429,6 @@ impl PageWalk {
 }
 
 /// Calls `visit` with the key of each row in which two versions of a table differ, in order. Does not read pages that they share.
-///
-/// # Errors
-/// When a page is missing or malformed.
 pub fn each_change<E: From<PageError>>(
     before: &Arc<[u8]>,
     after: &Arc<[u8]>,

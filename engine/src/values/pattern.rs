@@ -28,9 +28,6 @@ pub struct PatternSet {
 
 impl Pattern {
     /// Parses `[-]//package[:target]`.
-    ///
-    /// # Errors
-    /// The first error in the text.
     pub fn parse(text: &str) -> Result<Self, LabelError> {
         let (negative, plain) = text.strip_prefix('-').map_or((false, text), |plain| (true, plain));
         let shift = text.len() - plain.len();
@@ -184,10 +181,8 @@ impl fmt::Display for Pattern {
 }
 
 impl PatternSet {
-    /// Parses patterns; refuses a set that only excludes, since it would silently match nothing.
-    ///
-    /// # Errors
-    /// Every wrong pattern, with its index.
+    /// Parses patterns; refuses a set that only excludes, since it would silently match nothing. Errors: every wrong pattern, with its
+    /// index.
     pub fn parse(texts: &[String]) -> Result<Self, Vec<(usize, LabelError)>> {
         let mut patterns = Vec::with_capacity(texts.len());
         let mut errors = Vec::new();

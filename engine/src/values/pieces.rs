@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// Reason why an output's pieces are incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PieceError {
-    /// In a tree.
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// In a table or a long text.
@@ -24,10 +23,8 @@ pub fn is_root(blob: &[u8]) -> bool {
     tree::is_tree(blob) || pages::is_branch(blob) || long_text::is_long_text(blob)
 }
 
-/// Calls `visit` with the digest of each piece below a root, repeats possible. `fetch` loads the blobs.
-///
-/// # Errors
-/// When a piece is missing, or does not have the form that its parent states.
+/// Calls `visit` with the digest of each piece below a root, repeats possible. `fetch` loads the blobs. Fails when a piece is missing, or
+/// does not have the form that its parent states.
 pub fn each_piece<E: From<TreeError> + From<PageError>>(
     root: &Arc<[u8]>,
     mut fetch: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>,
@@ -57,9 +54,6 @@ pub fn stored(bytes: Vec<u8>, parts: BTreeMap<Digest, Arc<[u8]>>) -> Pieces {
 }
 
 /// Returns an output as its readers see it: a table in one page, a long text whole, anything else as it is.
-///
-/// # Errors
-/// When a piece is missing or malformed.
 pub fn readable<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>) -> Result<Arc<[u8]>, E> {
     if pages::is_branch(root) {
         pages::flatten(root, fetch)

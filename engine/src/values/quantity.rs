@@ -41,18 +41,12 @@ pub fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Parses a number of bytes.
-///
-/// # Errors
-/// A hint with examples.
+/// Parses a number of bytes. Errors: a hint with examples.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     parse_quantity(text, &BYTES).ok_or_else(|| "write a size such as 500 MB, 2 GB or 1 GiB".to_owned())
 }
 
-/// Parses a span to a number of seconds; `0` needs no unit.
-///
-/// # Errors
-/// A hint with examples.
+/// Parses a span to a number of seconds; `0` needs no unit. Errors: a hint with examples.
 pub fn seconds(text: &str) -> Result<u64, String> {
     if text.trim() == "0" {
         return Ok(0);

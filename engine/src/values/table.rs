@@ -81,7 +81,6 @@ impl<'a> Table<'a> {
         self.index.len()
     }
 
-    /// Whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }

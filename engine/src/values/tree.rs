@@ -16,14 +16,10 @@ pub const MOST: usize = 1 << 20;
 /// Maximum nesting depth of folders.
 pub const DEEPEST: usize = 128;
 
-/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeEntryKind {
-    /// A file.
     File,
-    /// An executable file.
     Program,
-    /// A folder.
     Folder,
 }
 
@@ -40,22 +36,18 @@ impl TreeEntryKind {
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeEntry<'b> {
-    /// Its kind.
     pub kind: TreeEntryKind,
     /// Digest of its bytes; for a folder, of its blob.
     pub digest: Digest,
     /// Length of a file in bytes; 0 for a folder.
     pub len: u64,
-    /// Its name.
     pub name: &'b str,
 }
 
 /// A file of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Whether it is executable.
     pub program: bool,
-    /// Its contents.
     pub bytes: Arc<[u8]>,
 }
 
@@ -71,7 +63,6 @@ pub struct Pieces {
 /// Reason why a tree is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TreeError {
-    /// An invalid name.
     #[error("{0:?} cannot be the name of a file in an output")]
     Name(String),
     /// Too many entries, or nested too deeply.
@@ -83,7 +74,6 @@ pub enum TreeError {
     /// The blob is no folder's.
     #[error("this is not the blob of a folder")]
     Malformed,
-    /// A missing blob.
     #[error("the blob {0} is missing")]
     Missing(Digest),
 }
@@ -97,10 +87,7 @@ fn is_entry_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains('/') && !name.chars().any(char::is_control)
 }
 
-/// Parses the entries of a folder's blob, sorted by name.
-///
-/// # Errors
-/// When it is not exactly as [`pieces`] writes it.
+/// Parses the entries of a folder's blob, sorted by name. Fails when it is not exactly as [`pieces`] writes it.
 pub fn parse_entries(blob: &[u8]) -> Result<Vec<TreeEntry<'_>>, TreeError> {
     let text = std::str::from_utf8(blob).map_err(|_| TreeError::Malformed)?;
     let text = text.strip_prefix(HEAD).ok_or(TreeError::Malformed)?;
@@ -145,10 +132,7 @@ struct Folder<'p> {
     folders: BTreeMap<&'p str, Folder<'p>>,
 }
 
-/// Divides files, given by path with `/`, into the blobs of a tree.
-///
-/// # Errors
-/// When a path is not valid in a tree.
+/// Divides files, given by path with `/`, into the blobs of a tree. Fails when a path is not valid in a tree.
 pub fn pieces(files: &BTreeMap<String, File>) -> Result<Pieces, TreeError> {
     let mut root = Folder::default();
     if files.len() > MOST {
@@ -219,10 +203,8 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
     })
 }
 
-/// Returns the files of a tree, by path. `get` loads the blobs, with the requested digest.
-///
-/// # Errors
-/// When a blob is missing or malformed, or the tree too large.
+/// Returns the files of a tree, by path. `get` loads the blobs, with the requested digest. Fails when a blob is missing or malformed, or
+/// the tree too large.
 pub fn files<E: From<TreeError>>(
     root: &[u8],
     mut get: impl FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>,

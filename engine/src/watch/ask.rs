@@ -144,10 +144,7 @@ fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut Stream, longest: usize) -> io
     minicbor::decode(&body).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// Connects to the listener at a path.
-///
-/// # Errors
-/// When there is none; as a time-out if its queue of connections is full.
+/// Connects to the listener at a path. Fails when there is none; as a time-out if its queue of connections is full.
 pub fn connect(socket: &Path) -> io::Result<Stream> {
     sockets::connect(socket, PATIENCE)
 }

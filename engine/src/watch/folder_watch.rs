@@ -27,10 +27,7 @@ pub struct FolderWatch {
 
 impl FolderWatch {
     /// Starts watching. Calls `on_move` at the start and after each batch; it returns the folders below `root` to watch. For a missing
-    /// folder, watches the nearest existing one above it.
-    ///
-    /// # Errors
-    /// When the system does not allow watching.
+    /// folder, watches the nearest existing one above it. Fails when the system does not allow watching.
     pub fn start(root: &Path, on_move: impl FnMut(&ChangedPaths) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
         let (end, ended) = Stream::pair()?;
         let mut watch = WatchState {

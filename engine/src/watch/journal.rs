@@ -38,7 +38,6 @@ impl Journal {
         }
     }
 
-    /// Records a change of a path.
     pub(crate) fn record_path(&mut self, path: &str) {
         self.now += 1;
         self.last.insert(path.to_owned(), self.now);
@@ -71,7 +70,6 @@ impl Journal {
         self.now
     }
 
-    /// Returns the token of this moment.
     pub(crate) fn token(&self) -> Vec<u8> {
         [&self.life[..], &self.now.to_be_bytes()].concat()
     }

@@ -40,7 +40,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether nothing happened.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && !self.whole && !self.head && self.problem.is_none()
     }
@@ -58,7 +57,6 @@ pub enum WatchError {
     /// The socket cannot be created.
     #[error("the watch cannot listen at {path}: {reason}")]
     Socket {
-        /// Its path.
         path: PathBuf,
         /// The operating system's error message.
         reason: String,
@@ -92,9 +90,6 @@ pub struct Watch {
 
 impl Watch {
     /// Starts watching. Calls `interrupt` on changes, and when another process requests the checkout.
-    ///
-    /// # Errors
-    /// When the thread cannot be created.
     pub fn start(watcher: Watcher, socket: Option<Socket>, interrupt: Box<dyn Fn() + Send>) -> io::Result<Self> {
         let (orders, client) = crossbeam_channel::unbounded();
         let (sender, batches) = crossbeam_channel::unbounded();

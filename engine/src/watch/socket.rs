@@ -19,7 +19,6 @@ pub enum SocketError {
     /// The socket cannot be created.
     #[error("{path}: {reason}")]
     Io {
-        /// Its path.
         path: PathBuf,
         /// The operating system's error message.
         reason: String,
@@ -38,9 +37,7 @@ pub struct Socket {
 
 impl Socket {
     /// Binds the socket at `path`, with a lock file next to it that excludes other processes. Takes over the socket of a killed process.
-    ///
-    /// # Errors
-    /// When another process has it, or it cannot be created.
+    /// Fails when another process has it, or it cannot be created.
     pub fn bind_exclusively(path: &Path) -> Result<Self, SocketError> {
         let failed = |error: io::Error| SocketError::Io {
             path: path.to_owned(),

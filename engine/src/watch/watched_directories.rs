@@ -49,7 +49,6 @@ impl WatchedDirectories {
         self.queue.as_fd()
     }
 
-    /// Returns the number of watched directories.
     pub(crate) fn watched_count(&self) -> usize {
         self.watches.len()
     }

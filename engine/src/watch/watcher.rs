@@ -38,13 +38,9 @@ pub enum WatchProblem {
         watched: usize,
     },
     /// A file system that other machines change.
-    Elsewhere {
-        /// Its kind.
-        kind: String,
-    },
+    Elsewhere { kind: String },
     /// A directory that cannot be watched.
     Directory {
-        /// Its path.
         path: String,
         /// The operating system's error message.
         reason: String,
@@ -79,10 +75,8 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Watches the folder `path` as far as these sets may have files in it.
-    ///
-    /// # Errors
-    /// When it cannot be opened, a set is malformed, or the system does not allow watching.
+    /// Watches the folder `path` as far as these sets may have files in it. Fails when it cannot be opened, a set is malformed, or the
+    /// system does not allow watching.
     pub fn new(path: &Path, sets: &[SetDef]) -> Result<Self, WorldError> {
         let root = Root::open_root(path)?;
         let failed = |error| WorldError::Root { reason: error_text(error) };
@@ -116,10 +110,8 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Watches directories that may contain files of other sets. Invalidates earlier answers.
-    ///
-    /// # Errors
-    /// When a set is malformed; then nothing changes.
+    /// Watches directories that may contain files of other sets. Invalidates earlier answers. Fails when a set is malformed; then nothing
+    /// changes.
     pub fn cover(&mut self, sets: &[SetDef]) -> Result<(), WorldError> {
         if fingerprint(sets) != self.print {
             self.globs = Globs::new(sets)?;
@@ -139,7 +131,6 @@ impl Watcher {
         self.problem.as_ref()
     }
 
-    /// Returns the number of watched directories.
     pub fn directories(&self) -> usize {
         self.directories.watched_count()
     }

@@ -19,7 +19,6 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Limit of bytes of all output files.
 const MOST_TOGETHER: u64 = 1 << 30;
 
-/// The collected output.
 pub(super) struct CollectedOutput {
     /// Files by their paths, below the names of the outputs.
     pub(super) files: BTreeMap<String, File>,
@@ -40,10 +39,8 @@ impl CollectedOutput {
         }
     }
 
-    /// Collects the entry at a path of the folder as files below `name`: a file of that name, or those of a folder.
-    ///
-    /// # Errors
-    /// When it does not exist, or cannot be an output.
+    /// Collects the entry at a path of the folder as files below `name`: a file of that name, or those of a folder. Fails when it does not
+    /// exist, or cannot be an output.
     pub(super) fn collect_entry(&mut self, folder: &Path, name: &str, path: &str) -> Result<(), Failure> {
         let wants_folder = path.ends_with('/');
         let path = path.trim_end_matches('/');

@@ -9,10 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
-/// Describes the first change of an input: `removed its input 'text'`. `None` when there is none.
-///
-/// # Errors
-/// When an input that still exists cannot be read: the program is not to blame for that.
+/// Describes the first change of an input: `removed its input 'text'`. `None` when there is none. Fails when an input that still exists
+/// cannot be read: the program is not to blame for that.
 pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Modes) -> io::Result<Option<String>> {
     for (name, staged) in staged {
         let why = match staged {

@@ -37,7 +37,6 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Reads checked settings.
     pub(super) fn from_settings(settings: &Params) -> Self {
         let number = |name: &str| settings.get(name).and_then(Value::as_u64);
         Self {

@@ -20,7 +20,6 @@ const MAX_OUTPUT: usize = 256 << 20;
 /// Limit of bytes that are kept of standard error.
 const MAX_STDERR: usize = 64 << 10;
 
-/// A program that has ended.
 pub(super) struct EndedProgram {
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
@@ -150,7 +149,6 @@ fn read_streams(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8
     Ok(heard.map(|stream| stream.text))
 }
 
-/// Enforces the limits of the output.
 fn check_output_limits([out, err]: &mut [Stream; 2]) -> Result<(), Stop> {
     if out.text.len() > MAX_OUTPUT {
         let what = format!("more than {} MiB to standard output", MAX_OUTPUT >> 20);

@@ -88,10 +88,8 @@ impl Folder {
 }
 
 impl Scratch {
-    /// Returns this thread's folder, empty but for files that [`write_input`](Self::write_input) overwrites and [`remove_leftover_files`](Self::remove_leftover_files) removes.
-    ///
-    /// # Errors
-    /// When none can be created.
+    /// Returns this thread's folder, empty but for files that [`write_input`](Self::write_input) overwrites and
+    /// [`remove_leftover_files`](Self::remove_leftover_files) removes. Fails when none can be created.
     pub(super) fn of_this_thread() -> Result<Self, Failure> {
         // Ignore a folder that was removed or replaced.
         if let Some(idle) = IDLE.take().filter(|idle| idle.is_whole().is_ok_and(|whole| whole)) {
@@ -113,7 +111,6 @@ impl Scratch {
         })
     }
 
-    /// Returns its path.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }

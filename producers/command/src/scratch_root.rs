@@ -26,10 +26,8 @@ pub(super) struct ScratchRoot {
 }
 
 impl ScratchRoot {
-    /// Returns the folder of this process: created on first use, kept while a caller refers to it.
-    ///
-    /// # Errors
-    /// When it cannot be created; then no program can run.
+    /// Returns the folder of this process: created on first use, kept while a caller refers to it. Fails when it cannot be created; then no
+    /// program can run.
     pub(super) fn shared() -> Result<Arc<Self>, Failure> {
         static SHARED: Mutex<Weak<ScratchRoot>> = Mutex::new(Weak::new());
         static SWEPT: Once = Once::new();
@@ -49,7 +47,6 @@ impl ScratchRoot {
         Ok(root)
     }
 
-    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -16,7 +16,6 @@ const LABEL_OF_SHELL: &str = "${CORTEX_LABEL}";
 pub(super) enum Staged<'i> {
     /// A file with these bytes.
     File(Cow<'i, [u8]>),
-    /// A folder.
     Tree {
         /// Its files, by their paths in it.
         files: &'i BTreeMap<String, File>,
@@ -59,7 +58,6 @@ pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Re
     Ok(Ready { argv, inputs: staged })
 }
 
-/// Stages an input.
 pub(super) fn stage_input<'i>(scratch: &mut Scratch, name: &str, input: &'i Input) -> std::io::Result<Staged<'i>> {
     let Some(files) = &input.tree else {
         let bytes = readable_blob(&input.bytes);

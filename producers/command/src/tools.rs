@@ -40,10 +40,7 @@ pub(super) fn declaration_error(tools: &Value) -> Option<String> {
     })
 }
 
-/// Checks that the tools exist and are as declared.
-///
-/// # Errors
-/// When a tool is not found, or differs.
+/// Checks that the tools exist and are as declared. Fails when a tool is not found, or differs.
 pub(super) fn check_tools(params: &Params) -> Result<(), Failure> {
     for (name, is) in declared_tools(params) {
         let Some(file) = find_program(name, Path::new("/")) else {

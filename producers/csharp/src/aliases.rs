@@ -20,7 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Digests by which a type is recognized when its names change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Type identifier.
     pub id: String,
     /// Digest of the implementation without names; `None` if the text is too short to identify a type.
     pub implementation: Option<String>,

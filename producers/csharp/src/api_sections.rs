@@ -7,11 +7,10 @@
 //! as are hashes and identifiers, which the outlines contain.
 
 use super::attributes::attribute_name;
-use super::flags::check_flags;
 use super::outline_info::{self, Info, InfoMember};
 use super::types::symbol_of;
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::write_table;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,10 +42,6 @@ impl Producer for ApiSections {
         ProducerId::new("csharp/api-sections", 1)
     }
 
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
-    }
-
     fn fold(&self) -> Option<&dyn Fold> {
         Some(self)
     }
@@ -66,20 +61,11 @@ impl Fold for ApiSections {
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         Ok(type_row(input)?.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
     }
-
-    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
-        part.to_vec()
-    }
 }
 
 /// The lines of a type, as its row contains them.
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
-    /// The type's namespace.
     pub namespace: &'a str,
     lines: &'a str,
 }

@@ -62,7 +62,6 @@ fn names_operator(source: &str, tokens: &[Token], index: usize) -> bool {
             .is_some_and(|token| token.text(source) == "operator")
 }
 
-/// Returns the canonical text of `tokens`.
 pub fn canonical_text(source: &str, tokens: &[Token]) -> String {
     let mut out = String::with_capacity(tokens.len() * 5);
     append_canonical(source, tokens, &mut out);

@@ -12,7 +12,6 @@ pub struct ChangedFiles<'m> {
     moves: &'m dyn TableChanges,
     /// Their names in the last table, by path.
     pub before: BTreeMap<String, Names>,
-    /// Their names now.
     pub now: BTreeMap<String, Names>,
 }
 
@@ -54,7 +53,6 @@ impl<'m> ChangedFiles<'m> {
         self.before.values().chain(self.now.values())
     }
 
-    /// Returns the paths of all changed files.
     pub fn paths(&self) -> BTreeSet<&str> {
         self.before.keys().chain(self.now.keys()).map(String::as_str).collect()
     }
@@ -94,7 +92,6 @@ impl<'m> ChangedFiles<'m> {
         Some(layout)
     }
 
-    /// Adds the owners of further files.
     pub fn add_owners<'f>(&self, layout: &mut Layout, files: impl IntoIterator<Item = &'f str>) -> Option<()> {
         // Without that table a file belongs to the nearest project.
         let Some(table) = self.moves.digest("files", "") else {

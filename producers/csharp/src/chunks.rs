@@ -5,9 +5,8 @@
 //! or removing a type changes one chunk, or splits or joins two. A chunk is named after its last type. The last chunk of all, which no type
 //! ends, is named [`LAST`].
 
-use super::flags::check_flags;
 use super::graph_update::Versions;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::digest::Digest;
 use engine::values::json;
@@ -28,7 +27,6 @@ struct ChunkRow {
     types: Vec<String>,
 }
 
-/// Whether a type ends its chunk.
 pub(super) fn ends_chunk(key: &str) -> bool {
     let [a, b, c, d, ..] = Digest::of(key.as_bytes()).0;
     u32::from_le_bytes([a, b, c, d]).is_multiple_of(AVERAGE)
@@ -63,10 +61,6 @@ pub struct Chunks;
 impl Producer for Chunks {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/chunks", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {

@@ -9,7 +9,6 @@ const NAME: &str = "CollectionBuilder";
 /// The method that creates a collection from the elements of a collection expression.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectionBuilder {
-    /// Name of the method.
     pub method: String,
     /// The type that declares it, as written.
     pub owner: String,

@@ -17,13 +17,10 @@ use std::collections::BTreeMap;
 /// A type with all its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Complete {
-    /// Namespace and path.
     #[n(0)]
     pub symbol: String,
-    /// Namespace.
     #[n(1)]
     pub namespace: String,
-    /// Simple name.
     #[n(2)]
     pub name: String,
     /// Kind, of the first part.
@@ -76,7 +73,6 @@ pub struct Complete {
 /// The context of one part; it decides the meaning of the part's names.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Part {
-    /// Its file.
     #[n(0)]
     pub file: String,
     /// Using directives of the file.
@@ -85,7 +81,6 @@ pub struct Part {
     /// Enclosing types, outermost first.
     #[n(2)]
     pub enclosing: Vec<Enclosing>,
-    /// Names in its header.
     #[n(3)]
     pub names: Vec<super::model::NameUse>,
     /// Path of the first project that compiles the part, if the file's owner does not.
@@ -129,18 +124,13 @@ impl Producer for CompleteType {
     }
 }
 
-/// Reads the blob of [`CompleteType`].
-///
-/// # Errors
-/// If the blob is no output of [`CompleteType`].
+/// Reads the blob of [`CompleteType`]. Fails if the blob is no output of [`CompleteType`].
 pub fn decode_complete(input: &Input) -> Result<Complete, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("a merged type cannot be decoded: {error}")))
 }
 
-/// Merges the parts of `symbol` from its rows in the tables of its files, with the using directives of the same files.
-///
-/// # Errors
-/// If a row cannot be decoded or no file declares the type.
+/// Merges the parts of `symbol` from its rows in the tables of its files, with the using directives of the same files. Fails if a row
+/// cannot be decoded or no file declares the type.
 pub fn complete(symbol: &str, parts: &[Input], usings: &[Input]) -> Result<Complete, Failure> {
     let mut found = Vec::new();
     for (part, usings) in parts.iter().zip(usings) {
@@ -180,7 +170,6 @@ fn merge(symbol: &str, found: Vec<(&str, Declared, Vec<Using>)>) -> Option<Compl
     Some(whole)
 }
 
-/// Merges the parts of nested types.
 fn join_nested(mut parts: Vec<Nested>, encloser: TypeKind) -> Vec<Nested> {
     parts.sort();
     let mut joined: Vec<Nested> = Vec::with_capacity(parts.len());

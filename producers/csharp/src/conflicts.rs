@@ -1,9 +1,8 @@
 //! `csharp/conflicts`: the seed's `hash_conflicts.log` (000 §3.3). It lists the identifiers that had to be lengthened, one per line, grouped by
 //! their common short form. Empty without conflicts.
 
-use super::flags::check_flags;
 use super::types::TypeRow;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::values::table::Table;
 
 /// The producer `csharp/conflicts`.
@@ -13,10 +12,6 @@ pub struct Conflicts;
 impl Producer for Conflicts {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/conflicts", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

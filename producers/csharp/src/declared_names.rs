@@ -7,9 +7,7 @@ use std::ops::Range;
 /// Tokens of declarations, with their text.
 #[derive(Clone, Copy)]
 pub struct Words<'t> {
-    /// Source text.
     pub text: &'t str,
-    /// Its tokens.
     pub tokens: &'t [Token],
 }
 

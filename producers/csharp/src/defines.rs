@@ -3,15 +3,12 @@
 //! The input is a JSON list (`//files/P:defines`) of the symbols that are defined for the file and occur in it. Then follows one list for
 //! each other set of symbols under which projects compile the file: their paths, `null`, then the symbols.
 
-use engine::seams::producer::{Failure, Inputs, ParamError, Params};
+use engine::seams::producer::{Failure, Inputs, ParamError, ParamErrors, Params};
 use engine::values::json;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the symbols from the parameter and the input.
-///
-/// # Errors
-/// If the input is not a list of symbols.
+/// Returns the symbols from the parameter and the input. Fails if the input is not a list of symbols.
 pub fn read_defines(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
     let mut symbols: BTreeSet<String> = strings_of(inputs.params.get("defines").unwrap_or(&Value::Null))
         .map(str::to_owned)
@@ -36,14 +33,10 @@ pub struct FileSymbols {
 pub struct OtherSymbols {
     /// Sorted paths of the projects.
     pub projects: Vec<String>,
-    /// The symbols.
     pub symbols: BTreeSet<String>,
 }
 
-/// Parses the symbols of a file.
-///
-/// # Errors
-/// If the bytes are no list of symbols.
+/// Parses the symbols of a file. Fails if the bytes are no list of symbols.
 pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
@@ -80,10 +73,7 @@ pub fn serialize_symbols(own: &[String], others: &BTreeMap<Vec<String>, Vec<Stri
     json::encode(&items)
 }
 
-/// Returns the further symbol sets under which other projects compile the file.
-///
-/// # Errors
-/// If the input is not a list of symbols.
+/// Returns the further symbol sets under which other projects compile the file. Fails if the input is not a list of symbols.
 pub fn others(inputs: &Inputs<'_>) -> Result<Vec<OtherSymbols>, Failure> {
     let mut others = Vec::new();
     for input in inputs.all("defines") {
@@ -92,32 +82,17 @@ pub fn others(inputs: &Inputs<'_>) -> Result<Vec<OtherSymbols>, Failure> {
     Ok(others)
 }
 
-/// Checks that `defines` is the only parameter and a list of symbols.
-///
-/// # Errors
-/// All errors in the parameters.
+/// Checks that `defines` is the only parameter and a list of symbols. Errors: all errors in the parameters.
 pub fn check_defines(params: &Params) -> Result<(), Vec<ParamError>> {
-    let wrong = |param: &str, message: String, hint: &str| ParamError {
-        param: param.to_owned(),
-        message,
-        hint: Some(hint.to_owned()),
-        unknown: false,
-    };
-    let mut errors: Vec<ParamError> = params
-        .keys()
-        .filter(|key| *key != "defines")
-        .map(|key| ParamError::unknown_parameter(key, &["defines"]))
-        .collect();
+    let mut errors = ParamErrors::default();
+    errors.add_unknown(params, &["defines"]);
     if let Some(value) = params.get("defines")
         && strings_of(value).count() != value.as_array().map_or(usize::MAX, Vec::len)
     {
-        errors.push(wrong(
-            "defines",
-            "`defines` is a list of symbols".to_owned(),
-            "write defines = [\"DEBUG\", \"NET8_0\"]",
-        ));
+        let hint = "write defines = [\"DEBUG\", \"NET8_0\"]";
+        errors.add("defines", "`defines` is a list of symbols", hint);
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    errors.into_result()
 }
 
 fn strings_of(value: &Value) -> impl Iterator<Item = &str> {

@@ -4,9 +4,8 @@
 //! It repeats `//types/T:deps` without evidence, for readers that need all types at once.
 
 use super::deps;
-use super::flags::check_flags;
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::json;
 use engine::values::table::write_table;
 use rayon::prelude::*;
@@ -23,10 +22,7 @@ pub struct DependencyRow {
 }
 
 impl DependencyRow {
-    /// Reads the row of a type.
-    ///
-    /// # Errors
-    /// If the bytes are no such row.
+    /// Reads the row of a type. Fails if the bytes are no such row.
     pub fn from_row(key: &str, row: &[u8]) -> Result<Self, Failure> {
         serde_json::from_slice(row).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))
     }
@@ -39,10 +35,6 @@ pub struct DependencyTable;
 impl Producer for DependencyTable {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/dependencies", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn fold(&self) -> Option<&dyn Fold> {
@@ -63,17 +55,8 @@ impl Fold for DependencyTable {
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         dependency_row(input).map(|row| BTreeMap::from([row]))
     }
-
-    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
-        part.to_vec()
-    }
 }
 
-/// Returns the row of one type.
 fn dependency_row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
     let deps::Dependencies { own, body, structure, .. } = deps::decode_dependencies(input)?;
     Ok((own, json::encode(&DependencyRow { body, structure })))

@@ -21,7 +21,6 @@ pub enum Kind {
 /// A type that is declared more than once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Duplicate<'a> {
-    /// Kind of duplication.
     pub kind: Kind,
     /// Its namespace and path.
     pub symbol: &'a str,

@@ -6,10 +6,9 @@
 //! that name it, bodies included. All steps are linear and none is recursive.
 
 use super::dependencies::DependencyRow;
-use super::flags::check_flags;
 use super::ids::group_id;
 use super::types::TypeRow;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
 use engine::values::json;
 use engine::values::table::{Table, write_table};
@@ -47,10 +46,6 @@ pub struct Graph;
 impl Producer for Graph {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/graph", 2)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {

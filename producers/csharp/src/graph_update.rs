@@ -76,9 +76,7 @@ impl TableUpdate for Graph {
 
 /// The old and new table of a role.
 pub struct Versions<'m> {
-    /// The old table.
     pub before: Box<dyn TableView + 'm>,
-    /// The new table.
     pub now: Box<dyn TableView + 'm>,
     /// Keys of the rows that differ between the two.
     pub changed: BTreeSet<String>,

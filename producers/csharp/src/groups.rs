@@ -2,10 +2,9 @@
 //!
 //! A group is summarized as one unit (seed 000 §7): its row lists its types and their dependencies outside the group.
 
-use super::flags::check_flags;
 use super::graph::GraphRow;
 use super::graph_update::Versions;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::{TableChanges, TableUpdate, UpdatedRows};
 use engine::values::json;
 use engine::values::table::{Table, write_table};
@@ -29,10 +28,6 @@ pub struct Groups;
 impl Producer for Groups {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/groups", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {

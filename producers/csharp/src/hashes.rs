@@ -38,19 +38,14 @@ const NOT_API: [&str; 4] = ["partial", "async", "extern", "unsafe"];
 /// Code that can see a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// All code.
     Public,
     /// Derived types and the own assembly.
     ProtectedInternal,
-    /// Derived types.
     Protected,
-    /// The own assembly.
     Internal,
     /// Derived types in the own assembly.
     PrivateProtected,
-    /// The own file.
     File,
-    /// The declaring type.
     Private,
 }
 

@@ -6,11 +6,10 @@
 //! value has the last member with a value and the distance to it, which together determine its value.
 
 use super::complete::{self, Complete};
-use super::flags::check_flags;
 use super::hashes::{impl_modifiers, member_access, order_counts, signature};
 use super::ids::{kind_rank, member_key, member_kind_word};
 use super::model::{Member, MemberKind, TypeKind};
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::json;
 use serde::{Deserialize, Serialize};
 
@@ -26,9 +25,7 @@ pub struct ImplHeader {
 /// A further line: one member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImplMember {
-    /// Kind in words.
     pub kind: String,
-    /// Simple name.
     pub name: String,
     /// Key inside the type.
     pub key: String,
@@ -40,7 +37,6 @@ pub struct ImplMember {
     /// Declaration of a member outside the API.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub signature: String,
-    /// Its attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
     /// Body, initializer, values; canonical text.
@@ -58,10 +54,6 @@ pub struct Implementation;
 impl Producer for Implementation {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/impl", 2)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -134,18 +126,12 @@ fn impl_member(member: &Member, owner: TypeKind, follows: Option<(String, usize)
     }
 }
 
-/// Reads the blob of [`Implementation`].
-///
-/// # Errors
-/// If the blob is no output of [`Implementation`].
+/// Reads the blob of [`Implementation`]. Fails if the blob is no output of [`Implementation`].
 pub fn decode_implementation(input: &Input) -> Result<(ImplHeader, Vec<ImplMember>), Failure> {
     parse_implementation(&input.bytes).map_err(|error| Failure::permanent(format!("an implementation cannot be read: {error}")))
 }
 
-/// Reads the bytes of the blob.
-///
-/// # Errors
-/// If they are no output of [`Implementation`].
+/// Reads the bytes of the blob. Fails if they are no output of [`Implementation`].
 pub fn parse_implementation(bytes: &[u8]) -> Result<(ImplHeader, Vec<ImplMember>), serde_json::Error> {
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let header = serde_json::from_slice(lines.next().unwrap_or_default())?;

@@ -3,9 +3,8 @@
 //! `semanticState` is `none` for every type, because the engine knows the states: the writer of the file replaces them. A partial type adds
 //! `files`; `file` is the first.
 
-use super::flags::check_flags;
 use super::ids::short_hash;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::values::table::Table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -63,10 +62,6 @@ pub struct IndexEntries;
 impl Producer for IndexEntries {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/index-entries", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

@@ -3,13 +3,12 @@
 //! It omits `generatedAt` and a pack's `lastBuild`, because an output contains no time. The entries of types come from `//chunks/C:index-entries`.
 
 use super::chunks::order_of_chunk;
-use super::flags::check_flags;
 use super::ids::short_hash;
 use super::index_entries::SEPARATOR;
 use super::pack::form::PackFacts;
 use super::project_ownership::Layout;
 use super::structure::Config;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -48,10 +47,6 @@ pub struct IndexJson;
 impl Producer for IndexJson {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/index-json", 2)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -142,7 +137,6 @@ pub(super) mod tests {
     use crate::chunks::LAST;
     use crate::fixture::store;
 
-    /// Returns the entries of one chunk.
     pub(crate) fn entries(roles: Vec<(&'static str, Vec<Input>)>) -> Input {
         let made = run(&IndexEntries, "", "{}", roles).expect("entries");
         blob(LAST, made.bytes)

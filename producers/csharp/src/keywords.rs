@@ -12,7 +12,6 @@ const RESERVED: [&str; 77] = [
     "using", "virtual", "void", "volatile", "while",
 ];
 
-/// Whether a word is reserved.
 pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search(&word).is_ok()
 }

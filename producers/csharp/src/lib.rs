@@ -92,7 +92,6 @@ pub mod xmldoc;
 #[cfg(test)]
 extern crate self as csharp;
 
-/// Registers the C# producers.
 pub fn register_csharp(registry: &mut engine::seams::producer::Registry) {
     registry.add(variants::Variants);
     registry.add(file_defines::Defines);

@@ -200,10 +200,7 @@ impl<'t> File<'t> {
     }
 }
 
-/// Reads the row of a type in a slice of the table; `None` if it has no row.
-///
-/// # Errors
-/// A permanent failure if the bytes are no such table.
+/// Reads the row of a type in a slice of the table; `None` if it has no row. Errors: a permanent failure if the bytes are no such table.
 pub fn read(bytes: &[u8], symbol: &str) -> Result<Option<Lines>, Failure> {
     let foreign = |what: &dyn std::fmt::Display| Failure::permanent(format!("the input is no output of csharp/lines: {what}"));
     let table = engine::values::table::Table::open(bytes).ok_or_else(|| foreign(&"it is no table"))?;

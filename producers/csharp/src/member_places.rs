@@ -49,7 +49,6 @@ impl<'f> MemberPlaces<'f> {
         found
     }
 
-    /// Returns the declarations of a member.
     pub(super) fn spans_of<'s>(&'s self, member: &'s Member) -> &'s [Span] {
         let found: Option<&Vec<Span>> = match is_partial(member) {
             true => self.partial.get(&member_key(member)),

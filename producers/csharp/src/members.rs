@@ -10,14 +10,13 @@
 use super::code;
 use super::complete::{self, Complete};
 use super::defaults;
-use super::flags::check_flags;
 use super::hashes::{member_access, signature};
 use super::ids::{member_key, member_kind_word, short_hash};
 use super::model::{Member, MemberKind};
 use super::render::doc;
 use super::structure::member_ids;
 use super::xmldoc::normal;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, ParamErrors, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
 use engine::values::json;
 use engine::values::table::{Table, write_table};
@@ -28,9 +27,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberRow {
-    /// Accessibility in effect.
     pub accessibility: String,
-    /// Attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
     /// Declaration with body, initializer and default values, as canonical text.
@@ -50,9 +47,7 @@ pub struct MemberRow {
     pub id: String,
     /// Digest of body, initializer and default values.
     pub impl_hash: String,
-    /// Kind in words.
     pub kind: String,
-    /// Simple name.
     pub name: String,
     /// Parameters in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +71,6 @@ pub struct MemberRow {
 pub struct ParameterRow {
     /// Type as written, including modifiers such as `ref`.
     pub kind: String,
-    /// Its name.
     pub name: String,
     /// Whether it has a default value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -130,10 +124,6 @@ impl Producer for Members {
         ProducerId::new("csharp/members", 4)
     }
 
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
-    }
-
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let whole = complete::decode_complete(inputs.single("complete")?)?;
         let rows: BTreeMap<String, Vec<u8>> = member_rows(&whole)
@@ -172,21 +162,14 @@ impl Producer for OneMember {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let mut errors = Vec::new();
-        let known = |value: &serde_json::Value| value.as_str().is_some_and(|value| FORMS.contains(&value));
-        for (name, value) in params {
-            match name.as_str() {
-                "form" if known(value) => {}
-                "form" => errors.push(ParamError {
-                    param: name.clone(),
-                    message: "'form' has an unknown value".to_owned(),
-                    hint: Some(format!("known: {}", FORMS.join(", "))),
-                    unknown: false,
-                }),
-                other => errors.push(ParamError::unknown_parameter(other, &["form"])),
-            }
+        let mut errors = ParamErrors::default();
+        let is_known = |value: &serde_json::Value| value.as_str().is_some_and(|value| FORMS.contains(&value));
+        if params.get("form").is_some_and(|value| !is_known(value)) {
+            let hint = format!("known: {}", FORMS.join(", "));
+            errors.add("form", "'form' has an unknown value", &hint);
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.add_unknown(params, &["form"]);
+        errors.into_result()
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

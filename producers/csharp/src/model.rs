@@ -9,25 +9,19 @@ use minicbor::{Decode, Encode};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
 pub enum TypeKind {
-    /// `class`
     #[n(0)]
     Class,
-    /// `struct`
     #[n(1)]
     Struct,
-    /// `interface`
     #[n(2)]
     Interface,
-    /// `enum`
     #[n(3)]
     Enum,
-    /// `delegate`
     #[n(4)]
     Delegate,
     /// `record`, `record class`
     #[n(5)]
     Record,
-    /// `record struct`
     #[n(6)]
     RecordStruct,
 }
@@ -42,19 +36,15 @@ pub enum MemberKind {
     /// `const`
     #[n(1)]
     Constant,
-    /// A member of an enum.
     #[n(2)]
     EnumMember,
-    /// A property.
     #[n(3)]
     Property,
-    /// `this[…]`
     #[n(4)]
     Indexer,
     /// An event, field-like (one per declarator) or with accessors.
     #[n(5)]
     Event,
-    /// A method.
     #[n(6)]
     Method,
     /// A constructor, static ones included.
@@ -63,7 +53,6 @@ pub enum MemberKind {
     /// `~T()`
     #[n(8)]
     Finalizer,
-    /// `operator +`
     #[n(9)]
     Operator,
     /// `implicit`/`explicit operator`
@@ -75,10 +64,8 @@ pub enum MemberKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 #[cbor(index_only)]
 pub enum NamePlace {
-    /// Base list.
     #[n(0)]
     Base,
-    /// Signature or constraint.
     #[n(1)]
     Signature,
     /// Name of an attribute of a type or member.
@@ -98,7 +85,6 @@ pub struct NameUse {
     /// Number of type arguments of the last segment.
     #[n(1)]
     pub arity: u32,
-    /// Its place.
     #[n(2)]
     pub place: NamePlace,
     /// Whether the position allows only a type (`new X()`, a parameter's type …). A name in an attribute's argument may also be a member or
@@ -116,10 +102,8 @@ pub struct Using {
     /// Namespace or type, dotted.
     #[n(1)]
     pub target: String,
-    /// `using static`.
     #[n(2)]
     pub is_static: bool,
-    /// `global using`.
     #[n(3)]
     pub is_global: bool,
     /// The enclosing namespace block; `""` for the compilation unit.
@@ -150,7 +134,6 @@ pub const TOP_LEVEL: &str = "<Main>$";
 /// A member of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Member {
-    /// Its kind.
     #[n(0)]
     pub kind: MemberKind,
     /// Simple name in C# code (`Get`, `this[]`, `.ctor`, `.cctor`, `Finalize`, `op_Addition`), with explicit interface prefix (`IFoo.Bar`).
@@ -181,7 +164,6 @@ pub struct Member {
     /// Span with documentation; the whole declaration for each name in `int a, b;`.
     #[n(9)]
     pub span: Span,
-    /// Names that it mentions.
     #[n(10)]
     pub names: Vec<NameUse>,
     /// Its own type parameters, which are no type names.
@@ -207,10 +189,8 @@ pub struct TypeDecl {
     /// Symbol path without namespace: ``Outer`1+Nested`` (arity marks if not 0).
     #[n(1)]
     pub path: String,
-    /// Simple name.
     #[n(2)]
     pub name: String,
-    /// Kind.
     #[n(3)]
     pub kind: TypeKind,
     /// Its own type parameters, without variance.
@@ -238,7 +218,6 @@ pub struct TypeDecl {
     /// Raw XML of the doc comment.
     #[n(11)]
     pub doc: String,
-    /// Span with documentation.
     #[n(12)]
     pub span: Span,
     /// Names in header, bases, constraints, attributes.

@@ -19,10 +19,8 @@ pub struct NamedType {
     /// Symbol path without namespace: ``Outer`1+Nested``.
     #[n(1)]
     pub path: String,
-    /// Simple name.
     #[n(2)]
     pub name: String,
-    /// Kind.
     #[n(3)]
     pub kind: TypeKind,
     /// Number of its own type parameters.
@@ -154,15 +152,11 @@ fn accessibility(modifiers: &[String], default: &'static str) -> &'static str {
     }
 }
 
-/// Registers the producer.
 pub fn register_names(registry: &mut Registry) {
     registry.add(NamesProducer);
 }
 
-/// Decodes the output of `csharp/names`.
-///
-/// # Errors
-/// A permanent failure if the bytes are no such output.
+/// Decodes the output of `csharp/names`. Errors: a permanent failure if the bytes are no such output.
 pub fn decode_names(bytes: &[u8]) -> Result<Names, Failure> {
     minicbor::decode(bytes).map_err(|error| Failure::permanent(format!("the input is no output of csharp/names: {error}")))
 }

@@ -27,7 +27,6 @@ const MOST_DEPENDENCIES: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Info {
-    /// Type identifier.
     pub id: String,
     /// Key in `//index:types`.
     pub fqn: String,
@@ -37,21 +36,17 @@ pub struct Info {
     pub files: Vec<String>,
     /// Assembly; `""` for loose files.
     pub assembly: String,
-    /// Namespace.
     pub namespace: String,
-    /// Accessibility in effect.
     pub accessibility: String,
     /// The `#if` condition under which it is compiled; omitted if unconditional.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
     /// One-line declaration with the attributes of parameters, without bases and constraints.
     pub signature: String,
-    /// Attributes.
     pub attributes: Vec<String>,
     /// Targets of the using aliases in its signatures: `NAME = TARGET`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Bases as written.
     pub bases: Vec<String>,
     /// `where` clauses.
     pub constraints: Vec<String>,
@@ -80,16 +75,13 @@ pub struct InfoMember {
     pub hidden: bool,
     /// Key inside the type, as labels write it after `#`.
     pub key: String,
-    /// Kind in words.
     pub kind: String,
-    /// Simple name.
     pub name: String,
     /// One-line declaration with attributes and default values of parameters, or with its value.
     pub signature: String,
     /// The `#if` condition under which it is compiled; omitted if only its type has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
-    /// Attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attributes: Vec<String>,
     /// First sentence of its documentation.
@@ -134,7 +126,6 @@ pub enum Audience {
     Public,
     /// Also members that the own assembly can use.
     Internal,
-    /// All members.
     All,
 }
 
@@ -165,10 +156,7 @@ impl Audience {
     }
 }
 
-/// Checks the parameter `access`, and further boolean parameters.
-///
-/// # Errors
-/// All errors in them.
+/// Checks the parameter `access`, and further boolean parameters. Errors: all errors in them.
 pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamError>> {
     let is_known = |value: &serde_json::Value| matches!(value.as_str(), Some("public" | "internal" | "all"));
     let mut known = vec!["access"];
@@ -194,17 +182,12 @@ pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamErro
 /// Input of outlines.
 pub struct Facts<'i> {
     inputs: &'i Inputs<'i>,
-    /// The complete type.
     pub whole: Complete,
-    /// Its documentation.
     pub docs: Docs,
 }
 
 impl<'i> Facts<'i> {
     /// Reads the inputs `complete`, `deps` and `type`.
-    ///
-    /// # Errors
-    /// If a blob is invalid.
     pub fn from_inputs(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
         let whole = complete::decode_complete(inputs.single("complete")?)?;
         Ok(Self {
@@ -214,10 +197,6 @@ impl<'i> Facts<'i> {
         })
     }
 
-    /// Returns the facts for readers.
-    ///
-    /// # Errors
-    /// If a blob is invalid.
     pub fn info(self) -> Result<Info, Failure> {
         let (key, row) = type_row(self.inputs)?;
         let deps = deps::decode_dependencies(self.inputs.single("deps")?)?;
@@ -280,10 +259,7 @@ impl<'i> Facts<'i> {
     }
 }
 
-/// Returns the only row of the role `type`, with its key.
-///
-/// # Errors
-/// If the role is not a slice of one row.
+/// Returns the only row of the role `type`, with its key. Fails if the role is not a slice of one row.
 pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
     let slice = inputs.single("type")?;
     let broken = || Failure::permanent("input 'type' is not one row of //index:types");
@@ -292,10 +268,7 @@ pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
     Ok((key.to_owned(), serde_json::from_slice(value).map_err(|_| broken())?))
 }
 
-/// Reads the blob of [`OutlineInfo`].
-///
-/// # Errors
-/// If the blob is no output of [`OutlineInfo`].
+/// Reads the blob of [`OutlineInfo`]. Fails if the blob is no output of [`OutlineInfo`].
 pub fn decode_info(input: &Input) -> Result<Info, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("an outline's facts cannot be read: {error}")))
 }
@@ -349,7 +322,6 @@ fn info(
     }
 }
 
-/// Whether a text contains a word.
 fn contains_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
 }

@@ -24,7 +24,6 @@ pub(crate) struct OwnConstants<'c> {
 }
 
 impl<'c> OwnConstants<'c> {
-    /// Returns the constants of a type.
     pub(crate) fn from_type(whole: &'c Complete) -> Self {
         let members = whole.members.iter().map(|placed| &placed.member);
         let constants = members.filter(|member| member.kind == MemberKind::Constant);

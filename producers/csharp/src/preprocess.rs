@@ -23,11 +23,9 @@ struct Branch {
     outer: bool,
     /// Whether an earlier or the present branch is active.
     taken: bool,
-    /// Whether the present branch is active.
     active: bool,
     /// Whether `#else` was found.
     closed: bool,
-    /// Its present section.
     section: usize,
 }
 
@@ -36,11 +34,9 @@ struct Branch {
 struct Section<'t> {
     /// The condition as written, `None` for `#else`.
     condition: Option<&'t str>,
-    /// The enclosing section.
     around: Option<usize>,
     /// The preceding branch of the same `#if`.
     before: Option<usize>,
-    /// Whether it is compiled.
     active: bool,
 }
 
@@ -49,7 +45,6 @@ struct Section<'t> {
 pub struct Fault {
     /// Byte of the directive.
     pub byte: usize,
-    /// One sentence.
     pub message: &'static str,
 }
 
@@ -131,7 +126,6 @@ impl<'t> Active<'t> {
             .collect()
     }
 
-    /// Whether a section is compiled under these symbols.
     pub(crate) fn is_compiled_under(&self, section: usize, symbols: &BTreeSet<String>) -> bool {
         let defined: BTreeSet<&str> = symbols.iter().map(String::as_str).collect();
         self.conditions(section)
@@ -412,7 +406,6 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
         }
     }
 
-    /// Applies `#elif` or `#else`.
     fn apply_elif_or_else(&mut self, word: &str, rest: &'t str, byte: usize) {
         let Some(branch) = self.branches.last() else {
             let message = if word == "else" {

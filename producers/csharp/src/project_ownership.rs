@@ -19,7 +19,6 @@ pub type WrittenUsing = (Option<String>, String, bool);
 pub struct Project {
     /// `P1` … in the order of sorted paths.
     pub id: String,
-    /// Path of the project file.
     pub path: String,
     /// File name without extension.
     pub name: String,
@@ -59,9 +58,6 @@ pub struct Layout {
 
 impl Layout {
     /// Reads the facts of all projects (each input's item is the project file's path) and the optional table of files.
-    ///
-    /// # Errors
-    /// If a blob is invalid.
     pub fn from_inputs(inputs: &[Input], files: Option<&Input>) -> Result<Self, Failure> {
         let mut projects = Vec::with_capacity(inputs.len());
         for input in inputs {
@@ -92,9 +88,6 @@ impl Layout {
     }
 
     /// Reads rows of the table of files.
-    ///
-    /// # Errors
-    /// If a row is invalid.
     pub fn add_owners<'r>(&mut self, rows: impl Iterator<Item = (&'r str, &'r [u8])>) -> Result<(), Failure> {
         let at_path: FxHashMap<&str, usize> = self
             .projects
@@ -158,7 +151,6 @@ impl Layout {
         others.iter().filter(|path| !decl.not_of.contains(path))
     }
 
-    /// Returns the project of a path.
     pub fn at_path(&self, path: &str) -> Option<usize> {
         self.projects.binary_search_by(|project| project.path.as_str().cmp(path)).ok()
     }

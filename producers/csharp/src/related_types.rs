@@ -10,10 +10,8 @@ use engine::seams::producer::Failure;
 use std::collections::BTreeSet;
 
 /// Returns the bases and heirs of `key` among `declaring`, the types that declare a member of one name: a call of the member of a base may
-/// run that of `key`, and an heir may override or implement it. `declarations` is the blob of `//index:declarations`.
-///
-/// # Errors
-/// When the blob is not an output of the producer.
+/// run that of `key`, and an heir may override or implement it. `declarations` is the blob of `//index:declarations`. Fails when the blob
+/// is not an output of the producer.
 pub fn related_types(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);
@@ -32,10 +30,7 @@ pub fn related_types(declarations: &[u8], key: &str, declaring: &[&str]) -> Resu
 }
 
 /// Returns the interfaces among `declaring` that heirs of a class implement: a member of the class may implement one of theirs, although
-/// the class does not list the interface. `heirs`: all heirs of `key`.
-///
-/// # Errors
-/// When the blob is not an output of the producer.
+/// the class does not list the interface. `heirs`: all heirs of `key`. Fails when the blob is not an output of the producer.
 pub fn interfaces_of_heirs(declarations: &[u8], key: &str, heirs: &[&str], declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);
@@ -53,10 +48,8 @@ pub fn interfaces_of_heirs(declarations: &[u8], key: &str, heirs: &[&str], decla
     Ok(found)
 }
 
-/// Returns the interfaces of .NET that heirs of a class implement and that have a member of that name; see [`interfaces_of_heirs`].
-///
-/// # Errors
-/// When the blob is not an output of the producer.
+/// Returns the interfaces of .NET that heirs of a class implement and that have a member of that name; see [`interfaces_of_heirs`]. Fails
+/// when the blob is not an output of the producer.
 pub fn dotnet_interfaces_of_heirs(declarations: &[u8], heirs: &[&str], member: &str) -> Result<BTreeSet<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);
@@ -74,9 +67,7 @@ pub fn dotnet_interfaces_of_heirs(declarations: &[u8], heirs: &[&str], member: &
 
 /// Returns the bases of a type outside the workspace that declare a member of that name: full names of .NET. `declarations` is the blob of
 /// `//index:declarations`.
-///
-/// # Errors
-/// When the blob is not an output of the producer.
+/// Fails when the blob is not an output of the producer.
 pub fn dotnet_bases_with_member(declarations: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 /// First line of a structure: the type itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Namespace and path.
     pub symbol: String,
     /// `class`, `record struct` …
     pub kind: String,
@@ -31,7 +30,6 @@ pub struct Header {
     pub type_parameters: Vec<String>,
     /// One-line declaration.
     pub signature: String,
-    /// Bases as written.
     pub bases: Vec<String>,
     /// `where` clauses, sorted.
     pub constraints: Vec<String>,
@@ -49,9 +47,7 @@ pub struct Header {
 /// A further line: one accessible member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiMember {
-    /// Kind in words.
     pub kind: String,
-    /// Simple name.
     pub name: String,
     /// Key inside the type, as labels write it after `#`.
     pub key: String,
@@ -59,7 +55,6 @@ pub struct ApiMember {
     pub id: String,
     /// Number of own type parameters.
     pub arity: u32,
-    /// Parameter types.
     pub parameters: Vec<String>,
     /// Modifiers in fixed order.
     pub modifiers: Vec<String>,
@@ -78,7 +73,6 @@ pub struct ApiMember {
 /// A decoded structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeStructure {
-    /// The type itself.
     pub header: Header,
     /// Accessible members in canonical order.
     pub members: Vec<ApiMember>,
@@ -89,7 +83,6 @@ pub struct TypeStructure {
 pub struct Config {
     /// Whether internal members count.
     pub include_internal: bool,
-    /// Whether documentation counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub include_xml_doc: bool,
 }
@@ -160,7 +153,6 @@ pub(super) fn member_ids(whole: &Complete) -> Vec<String> {
     MEMBER_FORM.assign(&hashes).into_iter().map(|id| id.text).collect()
 }
 
-/// Returns the header of a type.
 pub(super) fn header(whole: &Complete) -> Header {
     Header {
         symbol: whole.symbol.clone(),
@@ -252,10 +244,7 @@ pub(super) fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMem
     }
 }
 
-/// Reads the blob of [`Structure`].
-///
-/// # Errors
-/// If the blob is no output of [`Structure`].
+/// Reads the blob of [`Structure`]. Fails if the blob is no output of [`Structure`].
 pub fn decode_structure(input: &Input) -> Result<TypeStructure, Failure> {
     let broken = |error: serde_json::Error| Failure::permanent(format!("a structure cannot be read: {error}"));
     let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

@@ -16,14 +16,13 @@ use super::code::{self, ast::TypeRef};
 use super::deps::binder::{Binder, Bound, Surroundings};
 use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
 use super::deps::written::written_name;
-use super::flags::check_flags;
 use super::mention_model::Place;
 use super::names::{NamedType, Names};
 use super::namespaces::{join_path, levels};
 use super::parse::friends::ANY;
 use super::project_ownership::{Layout, WrittenUsing, directory};
 use super::types::{TypeRow, decode_all, scope_of, symbol_of};
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
 use engine::values::json;
 use engine::values::table::{Table, write_table};
@@ -44,10 +43,6 @@ pub struct Symbols;
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/symbols", 18)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {

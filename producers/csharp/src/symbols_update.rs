@@ -156,7 +156,6 @@ impl Update<'_> {
         Some(())
     }
 
-    /// Returns the entry of a type from its declarations.
     fn declared_entry(&self, key: &str, row: &TypeRow) -> Option<Entry> {
         let mut found: Option<Entry> = None;
         for file in &row.files {
@@ -324,7 +323,6 @@ impl Update<'_> {
         Some(())
     }
 
-    /// Returns the bases of a type.
     fn bases_of(&mut self, key: &str) -> Option<Vec<String>> {
         if key.contains('@') {
             return None;

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 /// Increment whenever the same text may give another [`Syntax`]: after a change of the rules of reading, the canonical text or the grammar.
 pub const VERSION: u32 = 19;
 
-/// Adds the producer.
 pub fn register_syntax(registry: &mut Registry) {
     registry.add(SyntaxProducer);
 }

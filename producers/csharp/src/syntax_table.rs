@@ -76,7 +76,6 @@ pub struct Enclosing {
 /// Start of a declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Start {
-    /// The type.
     #[n(0)]
     pub symbol: String,
     /// Line, from 1.
@@ -116,7 +115,6 @@ fn move_spans(decl: &mut TypeDecl, to: impl Fn(Span) -> Span) {
     decl.members.iter_mut().for_each(|member| member.span = to(member.span));
 }
 
-/// Writes the table.
 pub fn encode_syntax(syntax: &Syntax) -> Vec<u8> {
     let symbols: Vec<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
     let mut first: FxHashMap<(&str, &str), &TypeDecl> = FxHashMap::default();
@@ -188,10 +186,7 @@ fn decode_row_of<'b, T: Decode<'b, ()>>(table: &Table<'b>, key: &str) -> Result<
     table.get(key).map(|row| minicbor::decode(row).map_err(foreign)).transpose()
 }
 
-/// Reads a whole table.
-///
-/// # Errors
-/// A permanent failure if the bytes are no such table.
+/// Reads a whole table. Errors: a permanent failure if the bytes are no such table.
 pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
     let table = Table::open(bytes).ok_or_else(|| foreign("it is no table"))?;
     let lacks = |what: &str| foreign(format!("it has no row {what}"));
@@ -222,19 +217,14 @@ pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
     })
 }
 
-/// Returns the row of a type in a table or a slice of it; `None` if it has no row.
-///
-/// # Errors
-/// A permanent failure if the input is no such table.
+/// Returns the row of a type in a table or a slice of it; `None` if it has no row. Errors: a permanent failure if the input is no such
+/// table.
 pub fn declared(input: &Input, symbol: &str) -> Result<Option<Declared>, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| foreign("it is no table"))?;
     decode_row_of(&table, symbol)
 }
 
-/// Returns the using directives in a table or a slice of it.
-///
-/// # Errors
-/// A permanent failure if the input is no such table.
+/// Returns the using directives in a table or a slice of it. Errors: a permanent failure if the input is no such table.
 pub fn usings(input: &Input) -> Result<Vec<Using>, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| foreign("it is no table"))?;
     Ok(decode_row_of(&table, USINGS)?.unwrap_or_default())

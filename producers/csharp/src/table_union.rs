@@ -3,7 +3,7 @@
 //! It is a fold: if one of the tables changes, only that one is read.
 
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::{Table, write_table};
 use std::collections::BTreeMap;
 
@@ -14,11 +14,6 @@ pub struct TableUnion;
 impl Producer for TableUnion {
     fn id(&self) -> ProducerId {
         ProducerId::new("table-union", 1)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let errors: Vec<ParamError> = params.keys().map(|name| ParamError::unknown_parameter(name, &[])).collect();
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
     fn fold(&self) -> Option<&dyn Fold> {
@@ -42,14 +37,6 @@ impl Fold for TableUnion {
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let rows = open_table(input)?.rows();
         Ok(rows.map(|(key, row)| (key.to_owned(), row.to_vec())).collect())
-    }
-
-    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
-        part.to_vec()
     }
 }
 

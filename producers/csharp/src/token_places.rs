@@ -12,9 +12,7 @@ const LOOKS_A_TOKEN: usize = 64;
 
 /// Canonical text aligned with the tokens of a file.
 pub(super) struct AlignedText<'t> {
-    /// The canonical text.
     pub(super) body: &'t str,
-    /// Its tokens.
     pub(super) tokens: Vec<Token>,
     /// The file's token for each token of the text, if aligned.
     pub(super) of_file: Vec<Option<Token>>,
@@ -118,7 +116,6 @@ impl<'t> AlignedText<'t> {
         skipped.get(token.text(self.body)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the token of the text at a place.
     pub(super) fn token_at(&self, place: u32) -> usize {
         self.tokens.partition_point(|token| token.end <= place)
     }

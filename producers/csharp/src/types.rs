@@ -35,11 +35,9 @@ pub struct TypeRow {
     /// Whether all its files are marked as generated code.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub generated: bool,
-    /// Type identifier.
     pub id: String,
     /// `class`, `record struct` …
     pub kind: String,
-    /// Dotted namespace.
     pub namespace: String,
     /// Identifier of the project (`P1`), if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,10 +103,7 @@ impl Producer for Types {
     }
 }
 
-/// Decodes the names of all files.
-///
-/// # Errors
-/// If a blob is no output of `csharp/names`.
+/// Decodes the names of all files. Fails if a blob is no output of `csharp/names`.
 pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
     let read = |input| -> Result<(&str, Names), Failure> {
         let Input { item, bytes, .. }: &Input = input;

@@ -46,7 +46,6 @@ use std::ops::Range;
 /// A place in a file. Fields are in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
-    /// Path of the file.
     pub file: String,
     /// Line, from 1.
     pub line: u32,
@@ -54,7 +53,6 @@ pub struct Place {
     pub column: u32,
     /// The line without surrounding white space; of a line longer than [`LONGEST_LINE`] only the text around the place, with `…` where it is cut.
     pub text: String,
-    /// Kind of the use.
     #[serde(default, skip_serializing_if = "UseKind::is_name")]
     pub kind: UseKind,
     /// The call, if a method is called; absent if it is only named.
@@ -120,7 +118,6 @@ struct File {
     parts: Vec<TypeDecl>,
     /// From the beginning of each declaration to its members.
     headers: Vec<Span>,
-    /// The text as written.
     text: String,
     /// The text as compiled: code that `#if` excludes is blank, and names have no escapes.
     code: String,
@@ -193,7 +190,6 @@ impl File {
         start..byte(span.last, span.to).max(start)
     }
 
-    /// Returns the tokens of a range of the file.
     fn tokens_of(&self, span: Span) -> Range<usize> {
         let bytes = self.bytes(span);
         let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);

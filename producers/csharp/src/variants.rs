@@ -35,7 +35,6 @@ pub struct Variant {
     /// Key of the member; empty for the type itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// Kind in words.
     pub kind: String,
     /// One-line declaration.
     pub signature: String,

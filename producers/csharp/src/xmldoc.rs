@@ -4,10 +4,9 @@
 //! without trailing space and common indentation, because they are shown verbatim. The code interprets no other XML; broken XML passes through.
 
 use super::complete::{self, Complete};
-use super::flags::check_flags;
 use super::hashes::one_line;
 use super::ids::member_key;
-use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,10 +28,6 @@ pub struct XmlDoc;
 impl Producer for XmlDoc {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/xmldoc", 2)
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -62,10 +57,7 @@ pub fn encode_docs(docs: &Docs) -> Vec<u8> {
     json::encode(docs)
 }
 
-/// Reads the blob of [`XmlDoc`].
-///
-/// # Errors
-/// If the blob is no output of [`XmlDoc`].
+/// Reads the blob of [`XmlDoc`]. Fails if the blob is no output of [`XmlDoc`].
 pub fn decode_docs(input: &Input) -> Result<Docs, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("documentation cannot be read: {error}")))
 }

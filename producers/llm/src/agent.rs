@@ -21,15 +21,12 @@ use std::sync::{Mutex, PoisonError};
 pub struct Waiting {
     /// Its id: a digest of the prompt and the target.
     pub id: String,
-    /// The target.
     pub label: String,
     /// Whether the question asks for a patch only.
     pub patch: bool,
     /// The reason for the question, in one sentence.
     pub why: String,
-    /// The system prompt.
     pub system: String,
-    /// The user prompt.
     pub user: String,
     /// Limit of tokens of the answer.
     pub max_tokens: u64,
@@ -53,7 +50,6 @@ impl Agents {
         }
     }
 
-    /// Returns the notes on questions.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }

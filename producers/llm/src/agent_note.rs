@@ -23,7 +23,6 @@ const ANEW: &str = "anew.json";
 /// The stored facts about a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// The target.
     pub label: String,
     /// Whether the question asks for a patch only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -31,7 +30,6 @@ pub struct Note {
     /// The text of the question when it was leased, for a diff with the present one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub asked: String,
-    /// The current lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<Lease>,
     /// The answer, unless it was refused.
@@ -54,11 +52,9 @@ pub struct Lease {
 /// An answer as it was handed in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmittedAnswer {
-    /// Name of the agent.
     pub agent: String,
     /// When it was handed in, in seconds since 1970.
     pub at: u64,
-    /// Its text.
     pub text: String,
 }
 
@@ -69,7 +65,6 @@ pub struct Refused {
     pub times: u32,
     /// The faults of the answer.
     pub why: Vec<String>,
-    /// The answer.
     pub given: SubmittedAnswer,
 }
 
@@ -103,10 +98,7 @@ impl Notes {
         Ok(Some(path))
     }
 
-    /// Reads the note on a question; `None` when there is none or it cannot be parsed.
-    ///
-    /// # Errors
-    /// When the folder cannot be used.
+    /// Reads the note on a question; `None` when there is none or it cannot be parsed. Fails when the folder cannot be used.
     pub fn read_note(&self, id: &str) -> io::Result<Option<Note>> {
         if !is_id(id) {
             return Ok(None);
@@ -116,17 +108,11 @@ impl Notes {
     }
 
     /// Writes the note on a question, durably.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn note_question(&self, id: &str, note: &Note) -> io::Result<()> {
         self.write_note(&format!("{id}.json"), &(serde_json::to_string_pretty(note)? + "\n"))
     }
 
     /// Reads all notes, each with the id of its question.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn read_notes(&self) -> io::Result<Vec<(String, Note)>> {
         let mut notes = Vec::new();
         for path in self.note_files()? {
@@ -142,9 +128,6 @@ impl Notes {
     }
 
     /// Removes the notes whose last write is older than `OLDEST`.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn prune(&self, now: SystemTime) -> io::Result<()> {
         for path in self.note_files()? {
             let written = std::fs::symlink_metadata(&path).and_then(|found| found.modified());
@@ -157,19 +140,13 @@ impl Notes {
         Ok(())
     }
 
-    /// Reads the targets that need a new answer.
-    ///
-    /// # Errors
-    /// When the folder cannot be used.
+    /// Reads the targets that need a new answer. Fails when the folder cannot be used.
     pub fn anew(&self) -> io::Result<BTreeSet<String>> {
         let text = self.note_text(ANEW)?;
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
     /// Requests new answers for targets: their earlier answers are no longer used.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn want_anew(&self, labels: &BTreeSet<String>) -> io::Result<()> {
         if labels.is_empty() {
             return Ok(());
@@ -187,9 +164,6 @@ impl Notes {
     }
 
     /// Marks a target as answered anew.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn answered_anew(&self, label: &str) -> io::Result<()> {
         let mut all = self.anew()?;
         if all.remove(label) { self.set_anew(&all) } else { Ok(()) }

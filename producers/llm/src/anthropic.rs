@@ -88,7 +88,6 @@ pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
     Ok(true)
 }
 
-/// Reads a whole answer.
 pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
     if value.get("type").and_then(Value::as_str) == Some("error") {
         return Err(error(value));

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime};
 /// Interval at which a wait checks for cancellation.
 pub(super) const LOOK_UP: Duration = Duration::from_millis(50);
 
-/// The environment.
 pub(super) trait CallEnvironment: Send + Sync {
     /// Returns the time of a monotonic clock.
     fn now(&self) -> Instant;
@@ -21,7 +20,6 @@ pub(super) trait CallEnvironment: Send + Sync {
     /// Returns a random number between 0 and 1.
     fn chance(&self) -> f64;
 
-    /// Returns a variable of the environment.
     fn variable(&self, name: &str) -> Option<String>;
 }
 

@@ -67,7 +67,6 @@ impl Called<'_> {
         }
     }
 
-    /// Describes a failed connection.
     pub(super) fn connection_failed(&self, broken: Broken) -> Trouble {
         match broken {
             Broken::Cancelled => Trouble::Cancelled,

@@ -48,7 +48,6 @@ impl ServerCall<'_> {
         (reply, outcome)
     }
 
-    /// Sends JSON.
     pub(super) fn send_json(&self, path: &str, body: &Value, cancel: &Cancel) -> Result<Response, Trouble> {
         self.send_checked(path, Some(body.to_string().into_bytes()), "application/json".to_owned(), cancel)
     }

@@ -120,7 +120,6 @@ impl Response {
         Ok((body, true))
     }
 
-    /// Returns a header as text.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

@@ -39,10 +39,8 @@ enum Share {
     Alone(Spent),
 }
 
-/// Asks a question, together with others of its group if there are any; at most `most` questions are asked as one.
-///
-/// # Errors
-/// As [`Ask::ask`].
+/// Asks a question, together with others of its group if there are any; at most `most` questions are asked as one. Fails as [`Ask::ask`]
+/// does.
 pub fn ask_together(
     ask: &dyn Ask,
     question: &Question<'_>,

@@ -26,10 +26,7 @@ pub(super) struct Access {
 pub(super) struct Keys(Mutex<BTreeMap<String, Secret>>);
 
 impl Keys {
-    /// Returns the headers for a model's requests.
-    ///
-    /// # Errors
-    /// When a key is not available.
+    /// Returns the headers for a model's requests. Fails when a key is not available.
     pub(super) fn access(
         &self,
         reach: &Reach<'_>,

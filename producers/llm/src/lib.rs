@@ -46,10 +46,7 @@ use engine::values::digest::ActionKey;
 
 /// A service that answers questions.
 pub trait Ask: Send + Sync {
-    /// Asks, with retries, within the limits.
-    ///
-    /// # Errors
-    /// When there is no answer; see [`Failure`].
+    /// Asks, with retries, within the limits. Fails when there is no answer; see [`Failure`].
     fn ask(&self, question: &Question<'_>, cancel: &Cancel) -> Result<ModelReply, Failure>;
 
     /// Counts the tokens of a text for a model (bound parameters, see [`model`]).
@@ -77,10 +74,7 @@ pub trait Ask: Send + Sync {
     /// Called when no part of a joint answer could be used: from now on this model is asked one question at a time.
     fn give_up_joining(&self, _model: &Params) {}
 
-    /// Sends all deferred questions.
-    ///
-    /// # Errors
-    /// When they cannot be sent.
+    /// Sends all deferred questions. Fails when they cannot be sent.
     fn flush(&self) -> Result<(), Failure>;
 }
 
@@ -133,7 +127,6 @@ pub struct Question<'a> {
 /// The kind of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wants {
-    /// A text.
     #[default]
     Text,
     /// The embedding of the last turn: the answer is a list of numbers as JSON.
@@ -156,7 +149,6 @@ pub struct About<'a> {
 /// One turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// The speaker.
     pub role: Role,
     /// The text, in order. Parts that never change come first.
     pub parts: Vec<TurnPart>,
@@ -173,31 +165,24 @@ impl Turn {
 /// Speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The rules.
     System,
-    /// The asking side.
     User,
-    /// The model.
     Assistant,
 }
 
 /// A piece of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnPart {
-    /// The text.
     pub text: String,
     /// Whether many questions share it, so that a provider's prompt cache may keep everything up to its end.
     pub stable: bool,
 }
 
-/// The reply of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelReply {
-    /// The text.
     pub text: String,
     /// Whether it was cut off because it grew too long.
     pub cut: bool,
-    /// Its cost.
     pub spent: Spent,
     /// Diagnostics about the answer, for instance that bytes that are not text were replaced.
     pub remarks: Vec<Diagnostic>,

@@ -42,7 +42,6 @@ pub(super) fn vector(value: &Value, reply: &mut Reply) -> Result<(), Complaint> 
     Ok(())
 }
 
-/// Returns the body of a request.
 pub(super) fn body_of_request(model: &Model<'_>, question: &Question<'_>, base_url: &str, stream: bool) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), model.name.into());
@@ -86,7 +85,6 @@ pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
     append_part(&value, "delta", reply)
 }
 
-/// Reads a whole answer.
 pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
     if value.get("choices").and_then(|choices| choices.get(0)).is_none() && value.get("error").is_none() {
         return Err(Complaint {

@@ -28,7 +28,6 @@ pub(super) struct Note {
     pub(super) items: BTreeMap<String, String>,
 }
 
-/// An answer that was fetched.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct FetchedAnswer {
     pub(super) id: String,
@@ -53,7 +52,6 @@ pub(super) struct Batch {
     pub(super) answers: Option<Vec<FetchedAnswer>>,
 }
 
-/// The folder of the batches.
 pub(super) struct BatchFolder(PathBuf);
 
 impl FetchedAnswer {

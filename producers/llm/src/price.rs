@@ -11,7 +11,6 @@ pub(super) struct Price {
     cached: f64,
     written: f64,
     output: f64,
-    /// For messages.
     pub(super) currency: String,
 }
 

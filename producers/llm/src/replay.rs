@@ -20,7 +20,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Limit of bytes of a recording.
 const LARGEST: u64 = 256 << 20;
 
-/// One recorded answer.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordedAnswer {

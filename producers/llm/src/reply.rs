@@ -21,7 +21,6 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Returns the sum.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             input: self.input.saturating_add(other.input),
@@ -71,7 +70,6 @@ impl Reply {
         }
     }
 
-    /// Creates the reply to a question.
     pub(super) fn to(question: &Question<'_>) -> Self {
         match question.wants {
             Wants::Text => Self::new(question.max_tokens),

@@ -123,7 +123,6 @@ impl Locks {
         self.with_lock(model, |lock| lock.why.clone())
     }
 
-    /// Records an answer.
     pub(super) fn record_answer(&self, model: &str) {
         self.with_lock(model, |lock| lock.refusals = 0);
     }

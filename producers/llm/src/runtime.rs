@@ -138,7 +138,6 @@ impl Runtime {
         self.no_joining.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the questions to agents.
     pub fn agents(&self) -> &Agents {
         &self.agents
     }

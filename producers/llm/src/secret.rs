@@ -72,10 +72,7 @@ impl Secrets {
     }
 }
 
-/// Replaces `$NAME` and `${NAME}` in a header's value by variables of the environment.
-///
-/// # Errors
-/// The name of a variable that is not set.
+/// Replaces `$NAME` and `${NAME}` in a header's value by variables of the environment. Errors: the name of a variable that is not set.
 pub(super) fn expand(value: &str, world: &dyn CallEnvironment) -> Result<(String, Vec<Secret>), String> {
     let mut text = String::new();
     let mut secrets = Vec::new();

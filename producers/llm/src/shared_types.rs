@@ -209,7 +209,6 @@ fn block_text(block: &UsedTypes<'_>) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Returns entries as a block.
 fn fenced<'e, 't: 'e>(opening: &str, entries: impl Iterator<Item = &'e UsedType<'t>>) -> String {
     let mut text = format!("{TITLE}:\n{opening}\n");
     for entry in entries {

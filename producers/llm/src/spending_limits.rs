@@ -15,7 +15,6 @@ use super::call_environment::LOOK_UP;
 pub struct Limits {
     /// Limit of money of each currency, in millionths: amounts in several currencies are never added.
     pub max_cost_micros: Option<u64>,
-    /// Limit of answered calls.
     pub max_calls: Option<u64>,
     /// Limit of tokens, sent and received.
     pub max_tokens: Option<u64>,
@@ -35,12 +34,10 @@ pub struct Used {
     pub calls: u64,
     /// Tokens, sent and received.
     pub tokens: u64,
-    /// Money, in millionths.
     pub micros: u64,
 }
 
 impl Used {
-    /// Whether nothing was used.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -41,9 +41,7 @@ pub enum Group<'a> {
 /// Result of the first pass.
 #[derive(Debug, Default)]
 pub struct Evaluation<'a> {
-    /// Final properties.
     pub properties: Properties,
-    /// Groups of items.
     pub groups: Vec<Group<'a>>,
     /// Files that were read, the project first.
     pub read: Vec<String>,
@@ -149,7 +147,6 @@ impl<'a> Pass<'a, '_> {
         self.found.sdk = self.sdks.join(";");
     }
 
-    /// Registers an SDK of the project.
     fn register_sdk(&mut self, name: &str, spot: Spot<'_>) {
         let name = name.split('/').next().unwrap_or(name).to_owned();
         if name.is_empty() || self.sdks.contains(&name) {

@@ -25,7 +25,6 @@ const MOST_FRAMEWORKS: usize = 24;
 /// A reference to another project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Reference {
-    /// Path of the project.
     pub path: String,
     /// Whether projects that reference this project do not get the reference too (`PrivateAssets`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -42,7 +41,6 @@ pub struct Facts {
     /// Aliases of the directly referenced projects that have some, by path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub aliases: BTreeMap<String, Vec<String>>,
-    /// Assembly name.
     pub assembly: String,
     /// Whether code outside of `checked` and `unchecked` is checked for overflow (`CheckForOverflowUnderflow`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -55,19 +53,14 @@ pub struct Facts {
     pub implicit_symbols: Vec<String>,
     /// Assemblies that see internal types, without `, PublicKey=…`.
     pub internals_visible_to: Vec<String>,
-    /// `LangVersion`.
     pub lang_version: Option<String>,
     /// File name without extension.
     pub name: String,
-    /// `Nullable`.
     pub nullable: Option<String>,
-    /// Names of packages.
     pub packages: Vec<String>,
     /// Path of the project file.
     pub path: String,
-    /// Directly referenced projects.
     pub references: Vec<String>,
-    /// `RootNamespace`.
     pub root_namespace: String,
     /// The SDKs as written, empty for old-style projects.
     pub sdk: String,
@@ -84,7 +77,6 @@ pub struct Facts {
 /// One target framework of a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PerFramework {
-    /// Its moniker, if any.
     pub tfm: Option<String>,
     /// All symbols in effect, sorted.
     pub defines: Vec<String>,
@@ -99,7 +91,6 @@ pub struct Evaluated {
     pub facts: Facts,
     /// Direct references, with whether they are private.
     pub references: Vec<Reference>,
-    /// References to packages.
     pub package_references: Vec<PackageReference>,
     /// Identifier of the package that it publishes, in lower case.
     pub package: Option<String>,
@@ -452,7 +443,6 @@ pub struct CompiledFile {
     /// Displayed path within the project, for files outside its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// Path.
     pub path: String,
     /// The newest framework that compiles it, if the main one does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,6 @@ pub enum Family {
 /// A parsed target framework.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Framework {
-    /// Family.
     pub family: Family,
     /// Major, minor and build number.
     pub version: [u32; 3],

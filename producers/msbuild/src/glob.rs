@@ -22,7 +22,6 @@ enum Segment {
     Wild(Vec<char>),
 }
 
-/// Whether a text has wildcards.
 pub fn is_glob(text: &str) -> bool {
     text.contains(['*', '?'])
 }

@@ -19,7 +19,6 @@ const MOST_ITEMS: usize = 200_000;
 /// Cost of copying an item, in comparisons.
 const COPY: usize = 50;
 
-/// An item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
     /// Path relative to the workspace, or text.

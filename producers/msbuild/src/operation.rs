@@ -19,9 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
-    /// Adds items.
     Include,
-    /// Removes items.
     Remove,
     /// Changes metadata of items.
     Update,
@@ -44,9 +42,7 @@ pub enum Spec {
 pub struct Operation {
     /// Type of the items, in lower case.
     pub items: String,
-    /// Action.
     pub action: Action,
-    /// Selected items.
     pub specs: Vec<Spec>,
     /// Items that an `Include` excludes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

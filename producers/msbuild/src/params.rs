@@ -50,7 +50,6 @@ pub struct ProjectParams {
 pub struct Override {
     /// The framework, overriding the project's.
     pub tfm: Option<String>,
-    /// Additional symbols.
     pub defines: Vec<String>,
     /// Globs of additional compiled files, relative to the workspace.
     pub include: Vec<String>,
@@ -59,10 +58,7 @@ pub struct Override {
 }
 
 impl ProjectParams {
-    /// Reads parameters.
-    ///
-    /// # Errors
-    /// All errors in them.
+    /// Reads parameters. Errors: all errors in them.
     pub fn from_params(params: &Params) -> Result<Self, Vec<ParamError>> {
         let error = |param: &str, message: String, hint: &str| {
             vec![ParamError {
@@ -95,12 +91,10 @@ impl ProjectParams {
         Ok(read)
     }
 
-    /// Returns the overrides for one project.
     pub fn project(&self, path: &str) -> Option<&Override> {
         self.projects.get(path)
     }
 
-    /// Returns the settings of an evaluation.
     pub fn settings(&self, solution: Option<String>) -> Settings {
         Settings {
             globals: self.properties.clone(),

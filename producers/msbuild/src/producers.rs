@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Increment whenever the same project files may give other facts.
 pub const VERSION: u32 = 11;
 
-/// Registers the producers.
 pub fn register_projects(registry: &mut Registry) {
     registry.add(Xml);
     registry.add(Skeleton);
@@ -34,10 +33,7 @@ pub fn register_projects(registry: &mut Registry) {
 
 const VARS: Sees = Sees { vars: true, label: false };
 
-/// Parses JSON; `what` names it in the failure.
-///
-/// # Errors
-/// If it is not JSON of this form.
+/// Parses JSON; `what` names it in the failure. Fails if it is not JSON of this form.
 pub fn from_json<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, Failure> {
     serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("{what} cannot be read: {error}")))
 }
@@ -48,10 +44,7 @@ fn project_of<'i>(inputs: &'i Inputs<'_>) -> Result<&'i str, Failure> {
         .ok_or_else(|| Failure::permanent("the rule binds no variable 'project'"))
 }
 
-/// Returns the row of the only key of a slice.
-///
-/// # Errors
-/// If the input is no table or its row has another form.
+/// Returns the row of the only key of a slice. Fails if the input is no table or its row has another form.
 pub fn only_row<T: DeserializeOwned + Default>(input: &Input, key: &str) -> Result<T, Failure> {
     let table = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("the input is no table"))?;
     table.get(key).map_or_else(|| Ok(T::default()), |bytes| from_json(bytes, "the row"))

@@ -43,7 +43,6 @@ pub struct Spot<'a> {
 }
 
 impl<'a> Spot<'a> {
-    /// Returns the first line of a file.
     pub fn first_line(file: &'a str) -> Self {
         Self { file, line: 1 }
     }

@@ -6,16 +6,13 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde::Deserialize;
 
-/// Whether a path is a solution.
 pub fn is_solution(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     [".sln", ".slnx", ".slnf"].iter().any(|extension| lower.ends_with(extension))
 }
 
 /// Parses a solution into an element `Solution` with a child `Project` (`Path`, relative to the workspace) for each of its projects.
-///
-/// # Errors
-/// A diagnostic with the reason why it cannot be read.
+/// Errors: a diagnostic with the reason why it cannot be read.
 pub fn parse_solution(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let lower = path.to_ascii_lowercase();
     let home = rooted(folder_of_path(path));

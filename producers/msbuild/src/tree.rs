@@ -14,7 +14,6 @@ pub struct Tree<'p> {
 }
 
 impl<'p> Tree<'p> {
-    /// Builds a tree from paths.
     pub fn new(paths: impl IntoIterator<Item = &'p str>) -> Self {
         let mut paths: Vec<&str> = paths.into_iter().collect();
         paths.sort_unstable();

@@ -26,7 +26,6 @@ pub struct Element {
     /// Its own text, if it has no children.
     #[n(2)]
     pub text: String,
-    /// Elements inside it.
     #[n(3)]
     pub children: Vec<Element>,
     /// Line of its start, from 1.
@@ -68,10 +67,7 @@ impl Element {
     }
 }
 
-/// Parses a file.
-///
-/// # Errors
-/// A diagnostic with the reason why it cannot be read.
+/// Parses a file. Errors: a diagnostic with the reason why it cannot be read.
 pub fn parse_xml(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let broken = |message: String, line: u32, column: u32| {
         Box::new(

@@ -37,7 +37,6 @@ impl Described {
         })
     }
 
-    /// Returns the texts with their weights.
     pub(super) fn weighted(&self) -> [(f32, &str); 4] {
         [
             (4.0, &self.name),

@@ -12,7 +12,9 @@ use csharp::types::TypeRow;
 use described::Described;
 use engine::seams::fold::Fold;
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
-use engine::seams::producer::{Bound, Failure, Input, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry};
+use engine::seams::producer::{
+    Bound, Failure, Input, Inputs, Output, ParamError, ParamErrors, Params, Pool, Producer, ProducerId, Registry,
+};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::table::{Table, write_table};
@@ -34,7 +36,6 @@ const BOUNDS: std::ops::RangeInclusive<u64> = 16..=4_096;
 const MOST_TOKENS: u64 = 2_000;
 const KNOWN: [&str; 4] = ["model", "dimensions", "most_tokens", "never_send"];
 
-/// Adds the producers.
 pub(crate) fn register_embedding(registry: &mut Registry, ask: Arc<dyn Ask>) {
     registry.add(Embedding { ask });
     registry.add(Vectors);
@@ -45,7 +46,6 @@ pub(crate) fn register_embedding(registry: &mut Registry, ask: Arc<dyn Ask>) {
 /// Roles: `structure`, `xmldoc`, `impl` of a type, or `code` of a member, or [`QUERY`]; `type`, the rows of its types, names the files. Parameters:
 /// `model`; `dimensions` of the built-in model; for others `most_tokens` of a text and `never_send`, globs of files that no model sees.
 pub struct Embedding {
-    /// Asks the models.
     pub ask: Arc<dyn Ask>,
 }
 
@@ -111,7 +111,6 @@ impl Producer for Embedding {
 }
 
 impl Embedding {
-    /// Returns the text that a model is sent.
     fn text_sent(&self, inputs: &Inputs<'_>, model: &Params, described: &Described) -> String {
         let most = inputs.params.get("most_tokens").and_then(Value::as_u64).unwrap_or(MOST_TOKENS);
         truncate_to_tokens(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned()
@@ -201,24 +200,13 @@ fn asks_model(params: &Params) -> bool {
 }
 
 fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
-    let mut errors: Vec<ParamError> = params
-        .keys()
-        .filter(|name| !KNOWN.contains(&name.as_str()))
-        .map(|name| ParamError::unknown_parameter(name, &KNOWN))
-        .collect();
-    let mut wrong = |param: &str, message: &str, hint: &str| {
-        errors.push(ParamError {
-            param: param.to_owned(),
-            message: message.to_owned(),
-            hint: Some(hint.to_owned()),
-            unknown: false,
-        });
-    };
+    let mut errors = ParamErrors::default();
+    errors.add_unknown(params, &KNOWN);
     if params
         .get("dimensions")
         .is_some_and(|value| value.as_u64().is_none_or(|number| !BOUNDS.contains(&number)))
     {
-        wrong(
+        errors.add(
             "dimensions",
             "'dimensions' is a whole number from 16 to 4096",
             "write dimensions = 512",
@@ -228,14 +216,14 @@ fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
         .get("most_tokens")
         .is_some_and(|value| value.as_u64().is_none_or(|number| number == 0))
     {
-        wrong(
+        errors.add(
             "most_tokens",
             "'most_tokens' is a whole number from 1 on",
             "write most_tokens = 2000",
         );
     }
     if params.contains_key("dimensions") && params.contains_key("model") {
-        wrong(
+        errors.add(
             "dimensions",
             "'dimensions' is of the built-in model only",
             "remove it, or write params = { dimensions = … } of the [model.NAME], if its server knows them",
@@ -243,20 +231,20 @@ fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
     }
     let is_globs = |value: &Value| value.as_array().is_some_and(|globs| globs.iter().all(Value::is_string));
     if params.get("never_send").is_some_and(|value| !is_globs(value)) {
-        wrong(
+        errors.add(
             "never_send",
             "'never_send' is a list of globs",
             "write never_send = [\"src/Licensing/**\"]",
         );
     }
     if params.get("model").is_some_and(|value| !value.is_string()) {
-        wrong(
+        errors.add(
             "model",
             "'model' is the name of a model",
             "write model = \"NAME\" of a [model.NAME], or leave it out",
         );
     }
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
+    errors.into_result()
 }
 
 /// `embedding/vectors`: the vectors of all types in one table, type → the bytes of its [`Vector`]. It is a fold: an edit reads one vector.
@@ -284,14 +272,6 @@ impl Fold for Vectors {
 
     fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         Ok(BTreeMap::from([embedding_row(input)?]))
-    }
-
-    fn remove_part(&self, _: &str, _: &[u8], _: &str, _: &[u8]) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn add_part(&self, _: &str, _: Option<&[u8]>, _: &str, part: &[u8]) -> Vec<u8> {
-        part.to_vec()
     }
 }
 

@@ -9,7 +9,6 @@ use serde_json::Value;
 pub struct Vector(Vec<i8>);
 
 impl Vector {
-    /// Returns the direction of these numbers.
     pub fn from_numbers(numbers: &[f32]) -> Self {
         let largest = numbers.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let scale = if largest > 0.0 { 127.0 / largest } else { 0.0 };
@@ -31,7 +30,6 @@ impl Vector {
         serde_json::json!({ "vector": self.0 }).to_string()
     }
 
-    /// Reads an output.
     pub fn from_text(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let numbers = value["vector"]
@@ -41,7 +39,6 @@ impl Vector {
         Some(Self(numbers.collect::<Option<_>>()?))
     }
 
-    /// Returns its numbers.
     pub fn numbers(&self) -> &[i8] {
         &self.0
     }

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A structured answer; the JSON content of `//investigations/ID:answer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// The question.
     pub question: String,
     /// The author: a model's name, or `extractive`.
     pub source: String,
@@ -31,7 +30,6 @@ pub struct Evidence {
     /// The member, if one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub member: Option<String>,
-    /// The finding.
     pub text: String,
 }
 
@@ -52,9 +50,6 @@ const LONGEST: usize = 20_000;
 const MOST: usize = 60;
 
 /// Parses an answer. Drops evidence and paths that name types or members not in `shown`.
-///
-/// # Errors
-/// When a section is missing.
 pub(super) fn parse_findings(text: &str, question: &str, source: &str, shown: &WordsByType<'_>) -> Result<Findings, Unanswered> {
     let sections = split_into_sections(text);
     let section = |name: &'static str| sections.iter().find(|(found, _)| *found == name).map(|(_, text)| text.as_str());
@@ -105,7 +100,6 @@ fn is_path(line: &str, shown: &WordsByType<'_>) -> bool {
     known > 0
 }
 
-/// Whether a type was shown with a member.
 fn was_shown(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
     let Some(member) = member else { return true };
     let name = member.split(['(', '<', '[', ' ']).next().unwrap_or(member);

@@ -13,7 +13,7 @@ use engine::values::codes::ErrorCode;
 
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
-use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
+use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, ParamErrors, Params, Pool, Producer, ProducerId};
 use engine::values::diagnostic::Diagnostic;
 use llm::model::{self, EXTRACTIVE};
 use llm::{About, Ask, Question, Role, Turn, TurnPart, Wants};
@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 /// The producer; it asks through `ask`.
 pub struct Investigate {
-    /// Answers the questions.
     pub ask: Arc<dyn Ask>,
 }
 
@@ -60,23 +59,15 @@ impl Producer for Investigate {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let mut errors = Vec::new();
-        let mut wrong = |param: &str, message: &str, hint: &str| {
-            errors.push(ParamError {
-                param: param.to_owned(),
-                message: message.to_owned(),
-                hint: Some(hint.to_owned()),
-                unknown: false,
-            });
-        };
+        let mut errors = ParamErrors::default();
         match params.get("question").and_then(Value::as_str).map(str::trim) {
-            None | Some("") => wrong(
+            None | Some("") => errors.add(
                 "question",
                 "there is no question",
                 "write question = \"How are batches processed?\"",
             ),
             Some(question) if question.chars().count() > LONGEST_QUESTION => {
-                wrong("question", "the question is too long", "ask in at most 4,000 characters");
+                errors.add("question", "the question is too long", "ask in at most 4,000 characters");
             }
             Some(_) => {}
         }
@@ -84,15 +75,13 @@ impl Producer for Investigate {
             .get("max_tokens")
             .is_some_and(|value| value.as_u64().is_none_or(|number| number == 0))
         {
-            wrong("max_tokens", "'max_tokens' is a whole number from 1 on", "write max_tokens = 1500");
+            errors.add("max_tokens", "'max_tokens' is a whole number from 1 on", "write max_tokens = 1500");
         }
         if params.get("model").is_some_and(|value| !value.is_string()) {
-            wrong("model", "'model' is the name of a model", "write model = \"extractive\"");
+            errors.add("model", "'model' is the name of a model", "write model = \"extractive\"");
         }
-        let known = ["question", "model", "max_tokens"];
-        let unknown = params.keys().filter(|name| !known.contains(&name.as_str()));
-        errors.extend(unknown.map(|name| ParamError::unknown_parameter(name, &known)));
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.add_unknown(params, &["question", "model", "max_tokens"]);
+        errors.into_result()
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
@@ -214,7 +203,6 @@ fn encode_findings(findings: &Findings) -> Vec<u8> {
     bytes
 }
 
-/// A question with the known types.
 struct KnownTypesQuestion<'i> {
     question: &'i str,
     /// By symbol path: outline and summary.

@@ -8,13 +8,12 @@ use csharp::implementation::{ImplHeader, ImplMember};
 use csharp::structure::{self, ApiMember, Header, TypeStructure};
 use csharp::types::TypeRow;
 use csharp::xmldoc::{self, Docs};
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, ParamErrors, Params, Producer, ProducerId, Sees};
 use engine::values::digest::Digest;
 use engine::values::json;
 use engine::values::table::write_table;
 use std::collections::BTreeMap;
 
-/// The forms.
 const FORMS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "type"];
 
 /// Prefix of identifiers of files.
@@ -37,17 +36,13 @@ impl Producer for Described {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let unknown = params.keys().filter(|name| *name != "form");
-        let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown_parameter(name, &["form"])).collect();
+        let mut errors = ParamErrors::default();
+        errors.add_unknown(params, &["form"]);
         if form(params).is_none() {
-            errors.push(ParamError {
-                param: "form".to_owned(),
-                message: "'form' must name what a summary is made from".to_owned(),
-                hint: Some(format!("there are {}", FORMS.join(", "))),
-                unknown: false,
-            });
+            let hint = format!("there are {}", FORMS.join(", "));
+            errors.add("form", "'form' must name what a summary is made from", &hint);
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.into_result()
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

@@ -4,11 +4,9 @@ use csharp::parse::grammar::parse_within_budget;
 use std::sync::OnceLock;
 use tree_sitter::{Parser, Query, Tree};
 
-/// A language.
 pub struct Language {
     /// Its name in rulesets and in the names of its files.
     pub name: &'static str,
-    /// Its grammars.
     pub dialects: &'static [Dialect],
     /// Its query for definitions and uses: captures `definition.KIND` and `reference` (`reference.call` …), with the name captured as `name`.
     pub tags: &'static str,
@@ -53,7 +51,6 @@ pub static LANGUAGES: [Language; 2] = [
     },
 ];
 
-/// Returns the language of a name.
 pub fn language(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.name == name)
 }
@@ -87,7 +84,6 @@ impl Language {
 }
 
 impl Dialect {
-    /// Returns its grammar.
     pub(super) fn grammar(&self) -> tree_sitter::Language {
         (self.grammar)()
     }

@@ -23,7 +23,6 @@ pub(crate) fn ruleset(language: &grammar::Language) -> String {
         .replace("{{include}}", &globs.join(", "))
 }
 
-/// Adds the producers.
 pub fn register_languages(registry: &mut engine::seams::producer::Registry) {
     registry.add(source_sets::Files);
     registry.add(tags::Tags);

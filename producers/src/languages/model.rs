@@ -32,7 +32,6 @@ pub struct FileSymbols {
     pub uses: BTreeMap<String, Vec<TagUse>>,
 }
 
-/// A definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
@@ -47,7 +46,6 @@ pub struct Definition {
     pub kind: String,
     /// Line of its name, from 1.
     pub line: u32,
-    /// Its name.
     pub name: String,
     /// Its name after those of the enclosing definitions: `Client.get`.
     pub path: String,
@@ -69,7 +67,6 @@ pub struct Definition {
 pub struct TagUse(pub u32, pub u32, pub String);
 
 impl FileSymbols {
-    /// Returns it as JSON.
     pub fn to_json(&self) -> Vec<u8> {
         engine::values::json::encode(self)
     }

@@ -32,7 +32,6 @@ impl Producer for Outline {
     }
 }
 
-/// Returns the outline of a file.
 pub fn render(file: &str, symbols: &FileSymbols) -> String {
     let mut text = format!("# {file}\nLanguage: {} | Told by: {}\n", symbols.language, symbols.source);
     match (symbols.error, symbols.unread.as_str()) {

@@ -22,21 +22,16 @@ const DEEPEST: usize = 64;
 pub enum SelectorError {
     /// The extension of the file belongs to no grammar.
     #[error("no grammar is built in for {file}: selectors work in C#, TypeScript, JavaScript and Python")]
-    NoGrammar {
-        /// The file.
-        file: String,
-    },
+    NoGrammar { file: String },
     /// The text took more parser steps than its length allows.
     #[error("the text could not be parsed within its budget of parser steps")]
     Unparsed,
-    /// The query is wrong.
     #[error("the selector is not a tree-sitter query: line {line}, column {column}: {why}")]
     Query {
         /// Line of the selector, from 1.
         line: usize,
         /// Column of that line, from 1.
         column: usize,
-        /// The fault.
         why: String,
     },
     /// Brackets are nested deeper than [`DEEPEST`].
@@ -44,22 +39,13 @@ pub enum SelectorError {
     TooDeep,
     /// Several captures, none of them [`TARGET`].
     #[error("the selector has {count} captures, and none of them is @{TARGET}")]
-    NoTarget {
-        /// Number of captures.
-        count: usize,
-    },
+    NoTarget { count: usize },
     /// A predicate outside of any pattern, which would apply to none.
     #[error("a predicate of the selector is outside of its pattern: {predicate}")]
-    Outside {
-        /// Its text.
-        predicate: String,
-    },
+    Outside { predicate: String },
     /// A predicate that is not evaluated.
     #[error("the selector has a predicate that is not evaluated: #{name}")]
-    Unevaluated {
-        /// Its name.
-        name: String,
-    },
+    Unevaluated { name: String },
     /// More matches were in progress at once than are followed.
     #[error("the selector has too many matches in progress at once")]
     TooMany,
@@ -73,10 +59,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Compiles a selector for files that end as `file` does.
-    ///
-    /// # Errors
-    /// When the file's language has no grammar, or the selector is wrong.
+    /// Compiles a selector for files that end as `file` does. Fails when the file's language has no grammar, or the selector is wrong.
     pub fn compile(file: &str, selector: &str) -> Result<Self, SelectorError> {
         if is_too_deep(selector) {
             return Err(SelectorError::TooDeep);
@@ -108,10 +91,8 @@ impl Selector {
         Ok(Self { grammar, query, target })
     }
 
-    /// Returns the nodes that it matches in a text, as byte ranges in the order of their beginnings, outer ones before inner ones.
-    ///
-    /// # Errors
-    /// When the text cannot be parsed, or too much matches.
+    /// Returns the nodes that it matches in a text, as byte ranges in the order of their beginnings, outer ones before inner ones. Fails
+    /// when the text cannot be parsed, or too much matches.
     pub fn select(&self, text: &str) -> Result<Vec<Range<usize>>, SelectorError> {
         let tree = match self.grammar {
             Grammar::CSharp => csharp::parse_tree(text),

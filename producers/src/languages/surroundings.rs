@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use tree_sitter::Node;
 
-/// A comment.
 pub(super) struct Comment {
     pub(super) bytes: Range<usize>,
     /// Byte of its beginning in its line.

@@ -181,7 +181,6 @@ struct TagsByPlace<'t> {
     text: &'t str,
     definitions: BTreeMap<(usize, usize), CapturedDefinition<'t>>,
     uses: BTreeMap<usize, (usize, String, Node<'t>)>,
-    /// Documentation by node.
     docs: HashMap<usize, String>,
     comments: Vec<Comment>,
     is_cut: bool,

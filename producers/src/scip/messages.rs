@@ -46,7 +46,6 @@ pub struct Index {
 }
 
 impl Index {
-    /// Returns the encoded index.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
     }
@@ -55,10 +54,8 @@ impl Index {
 /// Author and subject of an index.
 #[derive(Clone, PartialEq, Message)]
 pub struct Metadata {
-    /// Version of the protocol.
     #[prost(int32, tag = "1")]
     pub version: i32,
-    /// The indexer.
     #[prost(message, optional, tag = "2")]
     pub tool_info: Option<ToolInfo>,
     /// URI of the folder that paths of documents are relative to.
@@ -72,10 +69,8 @@ pub struct Metadata {
 /// The indexer.
 #[derive(Clone, PartialEq, Message)]
 pub struct ToolInfo {
-    /// Name.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// Version.
     #[prost(string, tag = "2")]
     pub version: String,
     /// Its command-line arguments.
@@ -112,7 +107,6 @@ pub struct SymbolInformation {
     /// The symbol, see [`crate::scip_symbol`].
     #[prost(string, tag = "1")]
     pub symbol: String,
-    /// Documentation as Markdown.
     #[prost(string, repeated, tag = "3")]
     pub documentation: Vec<String>,
     /// Relations to other symbols.
@@ -124,7 +118,6 @@ pub struct SymbolInformation {
     /// Its name as people write it.
     #[prost(string, tag = "6")]
     pub display_name: String,
-    /// Its declaration.
     #[prost(message, optional, tag = "7")]
     pub signature_documentation: Option<Signature>,
     /// The symbol that a local symbol is in.
@@ -135,10 +128,8 @@ pub struct SymbolInformation {
 /// The declaration of a symbol: a document of its own, with the same numbers.
 #[derive(Clone, PartialEq, Message)]
 pub struct Signature {
-    /// Its language.
     #[prost(string, tag = "4")]
     pub language: String,
-    /// Its text.
     #[prost(string, tag = "5")]
     pub text: String,
 }
@@ -169,7 +160,6 @@ pub struct Occurrence {
     /// Line and column from 0 of its beginning, then line (left out where it is the same) and column of its end.
     #[prost(int32, repeated, tag = "1")]
     pub range: Vec<i32>,
-    /// The symbol.
     #[prost(string, tag = "2")]
     pub symbol: String,
     /// Bits of [`role`].
@@ -195,13 +185,11 @@ pub struct Occurrence {
 /// A range on one line; all from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub struct SingleLineRange {
-    /// Line.
     #[prost(int32, tag = "1")]
     pub line: i32,
     /// Column of its beginning.
     #[prost(int32, tag = "2")]
     pub start_character: i32,
-    /// Column of its end.
     #[prost(int32, tag = "3")]
     pub end_character: i32,
 }
@@ -218,7 +206,6 @@ pub struct MultiLineRange {
     /// Last line.
     #[prost(int32, tag = "3")]
     pub end_line: i32,
-    /// Column of its end.
     #[prost(int32, tag = "4")]
     pub end_character: i32,
 }

@@ -8,7 +8,6 @@ pub mod kind;
 pub mod messages;
 mod wire;
 
-/// Adds the producers.
 pub fn register_scip(registry: &mut engine::seams::producer::Registry) {
     registry.add(documents::Documents);
     registry.add(documents::Merge);

@@ -19,10 +19,7 @@ pub(super) struct Parts<'b> {
 }
 
 impl<'b> Parts<'b> {
-    /// Splits an index.
-    ///
-    /// # Errors
-    /// When the bytes are not an index.
+    /// Splits an index. Fails when the bytes are not an index.
     pub(super) fn from_bytes(bytes: &'b [u8]) -> Result<Self, Failure> {
         let mut parts = Self {
             metadata: Metadata::default(),

@@ -80,10 +80,7 @@ impl Host {
         error
     }
 
-    /// Charges fuel for work of the host.
-    ///
-    /// # Errors
-    /// When too little fuel is left.
+    /// Charges fuel for work of the host. Fails when too little fuel is left.
     pub(super) fn charge(&mut self, fuel: u64) -> Result<(), Error> {
         match self.fuel.checked_sub(fuel) {
             Some(left) => self.fuel = left,
@@ -143,10 +140,7 @@ fn input(caller: &mut Caller<'_, Host>, (role, role_len): (i32, i32), number: i3
     input.ok_or_else(|| caller.data_mut().stop_with(Stop::Outside))
 }
 
-/// Defines the functions.
-///
-/// # Errors
-/// When one is defined already.
+/// Defines the functions. Fails when one is defined already.
 pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
     linker.func_wrap(NAMED, "count", |mut caller: Caller<'_, Host>, role: i32, role_len: i32| {
         let role = read_module_bytes(&mut caller, role, role_len, LONGEST_NAME)?;

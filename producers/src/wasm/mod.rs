@@ -9,7 +9,7 @@ mod host;
 #[cfg(test)]
 mod tests;
 
-use engine::seams::producer::{Bound, Cancel, Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::seams::producer::{Bound, Cancel, Failure, Inputs, Output, ParamError, ParamErrors, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -70,26 +70,18 @@ impl Producer for WasmProducer {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let mut errors = Vec::new();
-        let mut wrong = |param: &str, message: &str, hint: &str| {
-            errors.push(ParamError {
-                param: param.into(),
-                message: message.into(),
-                hint: Some(hint.into()),
-                unknown: false,
-            });
-        };
+        let mut errors = ParamErrors::default();
         if params.get("fuel").is_some_and(|fuel| fuel.as_u64().is_none_or(|fuel| fuel == 0)) {
-            wrong(
+            errors.add(
                 "fuel",
                 "'fuel' must be a whole number of instructions",
                 "write params.fuel = 20000000000",
             );
         }
         if params.get("memory").is_some_and(|text| memory_bytes(text).is_none()) {
-            wrong("memory", "'memory' must be a size", "write params.memory = \"256 MB\"");
+            errors.add("memory", "'memory' must be a size", "write params.memory = \"256 MB\"");
         }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        errors.into_result()
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

@@ -16,7 +16,6 @@ pub const LARGEST: usize = 32 << 20;
 /// Bytes at the beginning of a file that are checked for binary content.
 const SNIFFED: usize = 8 << 10;
 
-/// Adds the producer.
 pub fn register_text(registry: &mut Registry) {
     registry.add(TextProducer);
 }

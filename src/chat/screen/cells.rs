@@ -81,12 +81,10 @@ fn is_hidden(text: &str) -> bool {
     characters.next().is_some_and(is_invisible) || text.chars().any(char::is_control)
 }
 
-/// Returns the clusters of a line.
 pub fn clusters(line: &str) -> impl DoubleEndedIterator<Item = Cluster<'_>> {
     line.grapheme_indices(true).map(|(start, text)| Cluster { start, text })
 }
 
-/// Returns the cells of a line.
 pub fn cells(line: &str) -> usize {
     clusters(line).map(|cluster| cluster.cells(usize::MAX)).sum()
 }

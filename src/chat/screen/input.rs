@@ -12,7 +12,6 @@ pub enum Action {
     /// Moves by a cluster.
     Left,
     Right,
-    /// Moves by a word.
     WordLeft,
     WordRight,
     /// Moves by a row; beyond the first and last row, shows earlier and later questions.

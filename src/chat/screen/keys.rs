@@ -8,15 +8,15 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 pub enum Key {
     /// Changes the text or moves the cursor.
     Edit(Action),
-    /// Asks the question.
     Submit,
     /// Completes a reference; `back` goes backwards through the candidates.
-    Complete { back: bool },
+    Complete {
+        back: bool,
+    },
     /// Ctrl-C: cancels an answer, or clears the text.
     Interrupt,
     /// Ctrl-D: deletes; leaves if the text is empty.
     EndOfInput,
-    /// Ctrl-L: redraws everything.
     Redraw,
     /// The size of the terminal changed.
     Resize,

@@ -33,7 +33,6 @@ impl Markdown {
         }
     }
 
-    /// Returns the rows of a line.
     pub fn rows_of_line(&mut self, line: &str) -> Vec<DrawnLine> {
         let line = printable_clusters(line.trim_end_matches(['\n', '\r']));
         let bare = line.trim_start();

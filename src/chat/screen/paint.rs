@@ -5,12 +5,10 @@
 use super::cells::cells;
 use std::fmt::Write as _;
 
-/// A drawn line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DrawnLine {
     /// Bytes, with colour sequences.
     pub drawn: String,
-    /// Width in cells.
     pub cells: usize,
 }
 

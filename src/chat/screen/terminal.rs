@@ -13,10 +13,7 @@ const END: &str = "\x1b[?2004l\x1b[?25h";
 pub struct Terminal(());
 
 impl Terminal {
-    /// Enters raw mode.
-    ///
-    /// # Errors
-    /// When standard input is not a terminal.
+    /// Enters raw mode. Fails when standard input is not a terminal.
     pub fn enter_raw_mode() -> io::Result<Self> {
         enable_raw_mode()?;
         let terminal = Self(());
@@ -38,17 +35,13 @@ impl Drop for Terminal {
     }
 }
 
-/// Restores the terminal.
 pub fn restore() {
     // The terminal may be gone.
     let _ = write_to_terminal(END);
     let _ = disable_raw_mode();
 }
 
-/// Writes bytes to the terminal.
-///
-/// # Errors
-/// When the terminal is gone.
+/// Writes bytes to the terminal. Fails when the terminal is gone.
 pub fn write_to_terminal(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;

@@ -14,7 +14,6 @@ const NARROW: usize = 8;
 
 /// State to show.
 pub struct View<'v> {
-    /// The question.
     pub input: &'v Input,
     /// Rows of the answer that may still change.
     pub tail: &'v [DrawnLine],
@@ -24,7 +23,6 @@ pub struct View<'v> {
     pub title: &'v str,
     /// Keys, or candidates for a reference.
     pub hints: &'v str,
-    /// Colours.
     pub style: Style,
 }
 

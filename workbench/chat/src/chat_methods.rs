@@ -21,7 +21,6 @@ use workbench::context::stored_conversations::Conversations;
 
 /// Method that returns the next turn.
 pub static TURN: MethodEntry = entry::<Turn>();
-/// Method that ends a round.
 pub static END_ROUND: MethodEntry = entry::<EndRound>();
 /// Method that lists the types that no model may see.
 pub static WITHHELD_TYPES: MethodEntry = entry::<WithheldTypes>();
@@ -66,7 +65,6 @@ pub struct Turned {
 /// Reason why a turn is incomplete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fault {
-    /// Error code.
     pub code: String,
     /// The reason, as a sentence.
     pub message: String,
@@ -75,7 +73,6 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Creates the fault of a diagnostic.
     pub fn from_diagnostic(why: &Diagnostic) -> Self {
         Self {
             code: why.code.clone(),

@@ -38,10 +38,7 @@ pub fn is_command(line: &str) -> bool {
     word.len() > 1 && word.starts_with('/') && !word[1..].contains('/')
 }
 
-/// Runs the command of a line.
-///
-/// # Errors
-/// When no such command exists, or it fails.
+/// Runs the command of a line. Fails when no such command exists, or it fails.
 pub fn obey(conversation: &mut ChatConversation, line: &str, cancel: &Cancel) -> Result<String, Failed> {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or_default();
@@ -236,7 +233,6 @@ fn model(conversation: &mut ChatConversation, name: Option<&str>) -> Result<Stri
     })
 }
 
-/// Formats a failure as Markdown.
 pub fn failure_markdown(failed: &Failed) -> String {
     tools::describe_failure(failed)
 }

@@ -57,11 +57,8 @@ pub enum Event {
 /// Callback that receives events.
 pub type Tell = Arc<dyn Fn(Event) + Send + Sync>;
 
-/// A conversation.
 pub struct ChatConversation {
-    /// Answers method calls.
     pub host: Arc<Host>,
-    /// The workspace.
     pub root: PathBuf,
     /// All questions and answers; its id is empty before the first question.
     pub transcript: Transcript,
@@ -75,7 +72,6 @@ pub struct ChatConversation {
     pub budget: usize,
     /// Globs of files that no model may see, besides those whose names suggest keys.
     pub never_send: Vec<String>,
-    /// Limits of this run.
     pub limits: AskingArgs,
     /// Cost of this run so far.
     pub used: Spent,
@@ -350,10 +346,7 @@ impl ChatConversation {
         Ok(result?.answer)
     }
 
-    /// Selects a model.
-    ///
-    /// # Errors
-    /// When no model of this name can answer.
+    /// Selects a model. Fails when no model of this name can answer.
     pub fn choose_model(&mut self, name: &str) -> Result<(), Failed> {
         if self.models.iter().any(|model| model == name) {
             self.model = Some(name.to_owned());

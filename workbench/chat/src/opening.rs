@@ -27,10 +27,8 @@ pub struct ConversationWish<'w> {
     pub limits: AskingArgs,
 }
 
-/// Opens a conversation. Reports errors of manifest and store at once.
-///
-/// # Errors
-/// When the workspace cannot be read, or there is no such conversation or model.
+/// Opens a conversation. Reports errors of manifest and store at once. Fails when the workspace cannot be read, or there is no such
+/// conversation or model.
 pub fn open_conversation(context: &RequestContext, host: Arc<Host>, wish: ConversationWish<'_>) -> Result<ChatConversation, Failed> {
     let workspace = context.workspace("chat")?;
     let manifest = workspace.manifest()?;

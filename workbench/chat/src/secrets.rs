@@ -15,25 +15,18 @@ const FILES: &str = "//files/";
 
 /// Files and types that no model may see.
 pub struct ChatSecrets {
-    /// Withheld files.
     pub files: WithheldFiles,
     /// Withheld types, by key.
     pub types: BTreeSet<String>,
 }
 
 impl ChatSecrets {
-    /// Refuses arguments that ask for a withheld file or type, however it is named.
-    ///
-    /// # Errors
-    /// The reason for the refusal.
+    /// Refuses arguments that ask for a withheld file or type, however it is named. Errors: the reason for the refusal.
     pub fn refuse_arguments(&self, value: &Value) -> Result<(), String> {
         self.refuse(value, &|word| self.is_withheld(word) || self.is_end_of_type(word))
     }
 
-    /// Refuses an answer about a withheld file or type.
-    ///
-    /// # Errors
-    /// The reason for the refusal.
+    /// Refuses an answer about a withheld file or type. Errors: the reason for the refusal.
     pub fn refuse_answer(&self, value: &Value) -> Result<(), String> {
         self.refuse(value, &|word| self.is_withheld(word))
     }

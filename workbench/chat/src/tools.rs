@@ -92,7 +92,6 @@ pub fn definitions() -> String {
 
 /// Result of a tool call.
 pub struct ToolResult {
-    /// Result for the model.
     pub shown: TurnData,
     /// Line for the person: the subject of the call, and the reason if it failed.
     pub line: String,
@@ -110,7 +109,6 @@ struct CallResult {
 pub struct Tools<'t> {
     /// Answers the method calls.
     pub host: &'t Arc<Host>,
-    /// Cancels running calls.
     pub cancel: &'t Cancel,
     /// Files and types that no model may see.
     pub secrets: &'t ChatSecrets,
@@ -119,7 +117,6 @@ pub struct Tools<'t> {
 }
 
 impl Tools<'_> {
-    /// Runs one call.
     pub fn run_tool_call(&mut self, call: &Result<Call, String>) -> ToolResult {
         let (label, found) = match call {
             Err(why) => ("a call that cannot be read".to_owned(), Err(why.clone())),

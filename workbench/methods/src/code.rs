@@ -1,6 +1,5 @@
 //! Outcome of a command or a request. The program converts it to an exit code, or to a number for another program.
 
-/// All codes.
 const CODES: [Code; 12] = [
     Code::Ok,
     Code::TargetFailed,
@@ -24,11 +23,9 @@ const INTERRUPTED: u8 = 130;
 pub enum Code {
     /// All requested results exist.
     Ok,
-    /// A target failed.
     TargetFailed,
     /// Wrong flags, manifest or label.
     Usage,
-    /// The store is damaged.
     StoreDamaged,
     /// Another process held the store for too long.
     Busy,
@@ -67,7 +64,6 @@ impl Code {
         }
     }
 
-    /// Returns the code of a number.
     pub fn from_number(number: u8) -> Option<Self> {
         CODES.into_iter().find(|code| code.number() == number)
     }

@@ -18,7 +18,6 @@ use workbench::overlay::OverlayError;
 pub struct Failed {
     /// Outcome of the command or request.
     pub code: Code,
-    /// Diagnostics to report.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -26,9 +25,6 @@ pub struct Failed {
 pub type Outcome = Result<Code, Failed>;
 
 /// Converts the result of a write to standard output. A closed pipe is not an error.
-///
-/// # Errors
-/// When standard output cannot be written.
 pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
     match result {
         Ok(()) => Ok(Code::Ok),

@@ -25,7 +25,6 @@ pub struct Ahead {
     pub ran: usize,
     /// Number of requests that were built.
     pub requests: usize,
-    /// Duration of the run.
     pub took: Duration,
 }
 

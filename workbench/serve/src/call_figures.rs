@@ -23,7 +23,6 @@ struct Calls {
 pub struct Meter(Mutex<BTreeMap<&'static str, Calls>>);
 
 impl Meter {
-    /// Counts a finished call.
     pub fn count_call(&self, method: &'static str, took: Duration, failed: bool, warm: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let calls = all.entry(method).or_default();
@@ -37,7 +36,6 @@ impl Meter {
         calls.total += took;
     }
 
-    /// Returns the figures by method.
     pub fn figures(&self) -> BTreeMap<String, Figures> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let figures = |calls: &Calls| {

@@ -56,9 +56,7 @@ pub enum Patience {
 
 /// The client side of a request.
 pub struct Asker {
-    /// Patience of the client.
     pub patience: Patience,
-    /// Callback for status.
     pub tell: Option<Tell>,
     /// Limit of the answer's length, if the client sets one.
     pub room: Option<Room>,
@@ -110,13 +108,11 @@ pub type KnownWords = (Arc<WordIndex>, Option<Moment>);
 
 /// The program that starts a host.
 pub struct Owner {
-    /// Settings of all requests.
     pub settings: Settings,
     /// Time that a command waits for other processes.
     pub patience: Duration,
     /// Creates the person who started the program.
     pub person: Box<dyn Fn() -> Box<dyn Person> + Send + Sync>,
-    /// Logs a bug.
     pub log_bug: fn(&Diagnostic),
 }
 
@@ -433,7 +429,6 @@ impl Host {
         Failed::new(Code::Internal, why.hint("please report it with the request"))
     }
 
-    /// Returns the figures of the service.
     pub fn figures(&self) -> Service {
         let methods = self.meter.figures();
         let (calls, warm) = METHODS

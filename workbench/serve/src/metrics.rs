@@ -5,7 +5,6 @@ use methods::desk::figures::{Figures, Service};
 /// Content type of the text.
 pub const MIME: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Formats the figures.
 pub fn format_metrics(service: &Service) -> String {
     let mut text = String::new();
     let mut family = |name: &str, kind: &str, help: &str, lines: Vec<(String, f64)>| {

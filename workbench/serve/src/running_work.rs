@@ -45,7 +45,6 @@ impl RunningWork {
         self.lock_running().cancels.len()
     }
 
-    /// Cancels the running work.
     pub fn cancel_all(&self) {
         self.lock_running().cancels.values().for_each(Cancel::cancel);
     }

@@ -41,7 +41,6 @@ pub struct Edits {
     pub summaries: Reached,
 }
 
-/// Formats the changes of a batch.
 pub fn describe_batch(context: &RequestContext, files: &[ChangedFile], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
     if context.prints_json() {

@@ -94,10 +94,8 @@ struct Watching<'a> {
     unread: Option<std::io::Error>,
 }
 
-/// Watches until the person stops it, or the workspace is gone. `on_stop` gets what stops the watch.
-///
-/// # Errors
-/// When the workspace cannot be watched, or its text cannot be written.
+/// Watches until the person stops it, or the workspace is gone. `on_stop` gets what stops the watch. Fails when the workspace cannot be
+/// watched, or its text cannot be written.
 pub fn run_watch(context: &RequestContext, args: &WatchArgs, print: Print<'_>, on_stop: impl FnOnce(Box<dyn Fn() + Send>)) -> Outcome {
     let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
     let workspace = context.workspace("watch")?;

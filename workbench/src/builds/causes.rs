@@ -14,7 +14,6 @@ use std::sync::Arc;
 /// A cause and its effects.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Cause {
-    /// The cause.
     #[serde(flatten)]
     pub why: DiffReason,
     /// The changed nodes, by label.
@@ -30,7 +29,6 @@ pub struct Cause {
 pub enum DiffReason {
     /// A source file was read with other content, or by only one of the builds.
     File {
-        /// Path of the file.
         path: String,
         /// Digest that the first build read.
         from: Option<Digest>,
@@ -38,10 +36,7 @@ pub enum DiffReason {
         to: Option<Digest>,
     },
     /// The files of a set differ.
-    Set {
-        /// Label of the set.
-        label: String,
-    },
+    Set { label: String },
     /// The producer or its version differs.
     Producer {
         /// The producer of the first build.
@@ -60,10 +55,7 @@ pub enum DiffReason {
     /// The inputs of one of the node's results are unknown: that result was evicted.
     Collected,
     /// An input changed without a known cause: its node is gone, or History is too short.
-    Input {
-        /// The input.
-        label: String,
-    },
+    Input { label: String },
     /// More causes than are listed.
     Many,
 }
@@ -71,7 +63,6 @@ pub enum DiffReason {
 /// A node with another output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Changed {
-    /// Label of the node.
     pub label: Arc<str>,
     /// Digest of the output after the first build.
     pub from: Option<Digest>,

@@ -45,9 +45,6 @@ pub struct Difference {
 }
 
 /// Returns the difference between two builds; the inner error has the build numbers that are not in the log.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Difference, Vec<u64>>, EngineError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
     let builds = read_build_log(store, view)?;

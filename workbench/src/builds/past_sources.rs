@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// A changed source file of which both versions are available.
 #[derive(Clone, Debug)]
 pub struct FileChange {
-    /// Path of the file.
     pub path: String,
     /// Bytes of the old version.
     pub from: Arc<[u8]>,
@@ -34,9 +33,6 @@ const COMMITS: usize = 8;
 
 impl<'a> Past<'a> {
     /// Prepares the search: first in the commits of the builds in `first`, then in the one checked out, then in those of the newest builds.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn new(root: &'a Path, session: &'a Session, first: &[&BuildRecord]) -> Result<Self, StoreError> {
         let log = read_build_log(&*session.engine.store, session.engine.view)?;
         let present = git::revision(root).map(|revision| revision.commit);
@@ -61,9 +57,6 @@ impl<'a> Past<'a> {
     }
 
     /// Returns the file before and after; `None` when one of the two is unavailable.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn change_of_file(&self, path: &str, from: &Digest, to: &Digest) -> Result<Option<FileChange>, StoreError> {
         let (Some(to), Some(from)) = (self.bytes_of_version(path, to)?, self.bytes_of_version(path, from)?) else {
             return Ok(None);

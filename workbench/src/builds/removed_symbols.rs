@@ -22,9 +22,6 @@ pub struct Vanished {
 
 /// Returns the type of that key, or its member, that a target `rest` (`:target`, `#member:target`) was about; `None` when it exists, or when nothing
 /// is known of it.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn find_removed_symbol(session: &Session, key: &str, rest: &str) -> Result<Option<Vanished>, StoreError> {
     let found = match rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) {
         Some((member, target)) if is_type(session, key)? => of_member(session, key, &unescape(member), target)?,

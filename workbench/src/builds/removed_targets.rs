@@ -43,9 +43,6 @@ impl TargetRemoval {
 const STEPS: usize = 400;
 
 /// Returns why a target of that label no longer exists; `None` when neither History nor the log knows it, or it exists.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn target_removal(session: &Session, label: &str) -> Result<Option<TargetRemoval>, StoreError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
     if session.graph.find(label).is_some() {
@@ -88,9 +85,6 @@ pub struct Files {
 }
 
 /// Returns the state of the source files behind a target's result under `key`, as far as records of results lead there.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Files, StoreError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
     let (mut removed, mut unread, mut changed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());

@@ -21,13 +21,10 @@ pub const MOST: usize = 8;
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Name of the tool.
     pub tool: String,
-    /// Arguments of the call.
     pub arguments: Map<String, Value>,
 }
 
-/// A parsed answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParsedAnswer {
     /// The text for the person.
@@ -36,7 +33,6 @@ pub struct ParsedAnswer {
     pub calls: Vec<Result<Call, String>>,
 }
 
-/// Parses an answer.
 pub fn parse_tool_calls(answer: &str) -> ParsedAnswer {
     let (mut read, mut block) = (ParsedAnswer::default(), None::<String>);
     for line in answer.split_inclusive('\n') {

@@ -1,6 +1,5 @@
 //! `@path` and `#Name` in a person's text: references to files and symbols. Contexts take them as names in backquotes.
 
-/// The kind of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReferenceKind {
     /// A file: `@src/A.cs`, `@src/A.cs:10-40`.
@@ -12,7 +11,6 @@ pub enum ReferenceKind {
 /// A reference in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference<'t> {
-    /// Kind of the reference.
     pub kind: ReferenceKind,
     /// Byte offset of the reference's sign.
     pub start: usize,

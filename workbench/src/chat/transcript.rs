@@ -38,32 +38,26 @@ pub struct Transcript {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Exchange {
-    /// The question.
     pub question: String,
     /// The context found for it; kept for the last question only.
     pub context: String,
     /// The reasons for the choice of the context; kept for the last question only.
     pub reasons: String,
-    /// Number of the round.
     pub round: u64,
     /// Further lookups of the model; kept for the last question only.
     pub steps: Vec<LookupTurn>,
     /// The answer, as far as it was received.
     pub answer: String,
-    /// State of the answer.
     pub state: ExchangeState,
 }
 
 /// A turn in which the model looked something up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LookupTurn {
-    /// The turn as received.
     pub said: String,
-    /// The data found.
     pub found: Vec<TurnData>,
 }
 
-/// State of an exchange.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExchangeState {
@@ -79,10 +73,7 @@ pub enum ExchangeState {
 }
 
 impl Transcript {
-    /// Reads the transcript of a conversation; empty if nothing is stored.
-    ///
-    /// # Errors
-    /// When the file is not a valid transcript.
+    /// Reads the transcript of a conversation; empty if nothing is stored. Fails when the file is not a valid transcript.
     pub fn read_transcript(root: &Path, id: &str) -> io::Result<Self> {
         // Check the handle: it must not lead to another path.
         let is_handle = id
@@ -101,19 +92,14 @@ impl Transcript {
         Ok(transcript)
     }
 
-    /// Locks a conversation against other processes for as long as the value lives; `None` when another process has locked it.
-    ///
-    /// # Errors
-    /// When the folder or the file of the lock cannot be used.
+    /// Locks a conversation against other processes for as long as the value lives; `None` when another process has locked it. Fails when
+    /// the folder or the file of the lock cannot be used.
     pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<FolderLock>> {
         drop(checkout::hold_private(root, FOLDER)?);
         checkout::try_lock_file(root, &lock_file_name(id))
     }
 
-    /// Writes the transcript atomically.
-    ///
-    /// # Errors
-    /// When it cannot be written; then the file is unchanged.
+    /// Writes the transcript atomically. Fails when it cannot be written; then the file is unchanged.
     pub fn write_transcript(&self, root: &Path) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
@@ -134,7 +120,6 @@ impl Transcript {
         self.exchanges.drain(..forgotten);
     }
 
-    /// Returns the last exchange, if any.
     pub fn last_mut(&mut self) -> Option<&mut Exchange> {
         self.exchanges.last_mut()
     }
@@ -150,9 +135,6 @@ fn transcript_file(id: &str) -> String {
 }
 
 /// Returns the last used conversation that has a transcript. Removes transcripts of forgotten conversations.
-///
-/// # Errors
-/// When the conversations cannot be read.
 pub fn latest(root: &Path) -> io::Result<Option<String>> {
     let conversations = Conversations::from_file(root)?;
     let mut latest = None;

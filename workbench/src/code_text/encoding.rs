@@ -27,7 +27,6 @@ pub enum Form {
 /// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encoding {
-    /// Character encoding.
     pub form: Form,
     /// Whether the file starts with a byte order mark.
     pub mark: bool,
@@ -86,7 +85,6 @@ pub enum Unreadable {
         /// Name of the encoding, as a guess.
         name: &'static str,
     },
-    /// Unknown encoding.
     #[error("it is neither UTF-8 nor Windows-1252, which has no character for byte {at}; make it UTF-8 first (`iconv -f FROM -t UTF-8`)")]
     Unknown {
         /// Number of bytes before the first unknown one.
@@ -100,18 +98,10 @@ pub enum Unreadable {
     },
     /// The encoding lacks a character.
     #[error("'{}' cannot be written in {form}, the encoding of the file; save the file as UTF-8 first, or leave the character out", .character.escape_debug())]
-    Unwritable {
-        /// The character.
-        character: char,
-        /// The encoding.
-        form: Form,
-    },
+    Unwritable { character: char, form: Form },
     /// The encoded text would be decoded as another text.
     #[error("written in {form}, the text would be read as another one; save the file as UTF-8 first")]
-    Ambiguous {
-        /// The encoding.
-        form: Form,
-    },
+    Ambiguous { form: Form },
 }
 
 impl fmt::Display for Form {
@@ -125,10 +115,8 @@ impl fmt::Display for Form {
     }
 }
 
-/// Decodes the bytes of a file; returns the text without its byte order mark, with line ends unchanged.
-///
-/// # Errors
-/// When the text could not be written back.
+/// Decodes the bytes of a file; returns the text without its byte order mark, with line ends unchanged. Fails when the text could not be
+/// written back.
 pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
     if bytes.len() > LARGEST {
         return Err(Unreadable::Large { bytes: bytes.len() as u64 });
@@ -242,7 +230,6 @@ fn utf16(bytes: &[u8], form: Form, unit: fn([u8; 2]) -> u16) -> Result<(String, 
 pub struct Written {
     /// The text, without a byte order mark.
     pub text: String,
-    /// The encoding.
     pub encoding: Encoding,
 }
 
@@ -271,10 +258,7 @@ pub fn length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Encodes a text.
-///
-/// # Errors
-/// When the encoding lacks a character, or [`decode`] would return another text.
+/// Encodes a text. Fails when the encoding lacks a character, or [`decode`] would return another text.
 pub fn encode(text: String, encoding: Encoding) -> Result<Vec<u8>, Unreadable> {
     let Encoding { form, mark } = encoding;
     if let Some(at) = memchr::memchr(0, text.as_bytes()) {

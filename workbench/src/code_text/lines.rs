@@ -36,11 +36,8 @@ pub fn line_end(line: &str) -> &str {
 /// Number of lines of a text by line end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// LF.
     pub lf: usize,
-    /// CR and LF.
     pub crlf: usize,
-    /// CR alone.
     pub cr: usize,
 }
 

@@ -125,7 +125,6 @@ pub struct Clash {
 /// The treatment of changes of adjacent lines by both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdjacentChanges {
-    /// They conflict.
     Conflict,
     /// They are joined. Only lines that `ours` inserts conflict with changes of their neighbours, from which they may be derived.
     Join,
@@ -161,10 +160,8 @@ impl AdjacentChanges {
     }
 }
 
-/// Joins the changes of two sides to a text. Where both changed one place, they made the same change, or it is a conflict.
-///
-/// # Errors
-/// The places of the conflicts.
+/// Joins the changes of two sides to a text. Where both changed one place, they made the same change, or it is a conflict. Errors: the
+/// places of the conflicts.
 pub fn join(base: &str, ours: &str, theirs: &str, adjacent: AdjacentChanges) -> Result<Joined, Vec<Clash>> {
     let (own, other) = (changes(base, ours), changes(base, theirs));
     let (mut own, mut other) = (own.as_slice(), other.as_slice());

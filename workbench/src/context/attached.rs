@@ -15,11 +15,8 @@ use std::path::Path;
 /// Access to the files of a workspace.
 #[derive(Clone, Copy)]
 pub struct WorkspaceFiles<'p> {
-    /// The workspace's root.
     pub root: &'p Path,
-    /// The store's folder.
     pub store: Option<&'p Path>,
-    /// Reads files.
     pub world: &'p dyn World,
     /// Files that no model sees.
     pub withheld: &'p WithheldFiles,
@@ -32,7 +29,6 @@ pub struct WorkspaceFiles<'p> {
 pub struct Attached {
     /// Name of the file in the query.
     pub mention: String,
-    /// Path of the file.
     pub path: String,
     /// Notes on the file's lines: requested lines that do not exist.
     pub notes: Vec<String>,
@@ -44,7 +40,6 @@ pub struct Attached {
 /// The part of a file that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fitted {
-    /// The text.
     pub text: String,
     /// Length of the text in tokens.
     pub tokens: usize,

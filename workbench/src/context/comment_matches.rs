@@ -12,9 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST: (usize, usize) = (200, 8);
 
 /// Finds the symbols around the lines of `files` with most of the words: one mention, or none.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn mention_by_comments<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

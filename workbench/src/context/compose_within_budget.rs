@@ -53,9 +53,7 @@ pub struct Composed {
 /// The input of a composition.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'m> {
-    /// The types.
     pub chosen: &'m [Chosen],
-    /// The texts of each type.
     pub texts: &'m [TypeTexts],
     /// Files that the query names.
     pub files: &'m [Attached],
@@ -80,7 +78,6 @@ pub(super) struct ComposedText<'m> {
     /// Tokens for types and files.
     pub(super) room: usize,
     pub(super) used: usize,
-    /// By chosen type.
     pub(super) sections: Vec<Option<Section>>,
 }
 
@@ -124,7 +121,6 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
 }
 
 impl ComposedText<'_> {
-    /// Returns the unused tokens.
     pub(super) fn free_tokens(&self) -> usize {
         self.room - self.used
     }

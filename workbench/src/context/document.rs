@@ -24,9 +24,7 @@ const BYTES: f64 = 3.3;
 /// A type, as the index finds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Key of the type.
     pub key: String,
-    /// Files of the type.
     pub files: Vec<String>,
     /// Names that refer to the type: its own; for a file of another language those of its first definitions.
     pub names: Vec<String>,
@@ -51,13 +49,11 @@ pub struct Document {
 /// The outputs that a document is built from; `None` for a failed one.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// `:structure`.
     pub structure: Option<Arc<[u8]>>,
     /// `:impl`.
     pub code: Option<Arc<[u8]>>,
     /// `:xmldoc`.
     pub docs: Option<Arc<[u8]>>,
-    /// `:deps`.
     pub deps: Option<Arc<[u8]>>,
 }
 
@@ -169,7 +165,6 @@ impl Tally {
         self.weights.take_weights()
     }
 
-    /// Returns the words of all documents.
     pub fn into_words(self) -> Numbered {
         self.words
     }

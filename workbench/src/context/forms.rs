@@ -26,10 +26,8 @@ pub enum Form {
     Code,
 }
 
-/// The texts of a type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TypeTexts {
-    /// Key of the type.
     pub key: String,
     /// Language of the file, if it is not C#.
     pub language: Option<String>,

@@ -33,9 +33,6 @@ pub struct GatherRequest<'w> {
 
 /// Returns the texts of chosen types, in their order, with the sources of those that may be shown within a budget of tokens, of members that the
 /// query names, and of those that may answer it.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub fn gather<O: Outputs>(
     outputs: &mut O,
     known: &IndexWithSources,

@@ -153,9 +153,6 @@ impl Index {
 
     /// Builds the index from the workspace's outputs; `known` returns the document of a type or file that was built before, and is taken over where
     /// its inputs are the same. `vocabulary` has the words of these.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are malformed.
     pub fn from_outputs<O: Outputs>(
         outputs: &mut O,
         symbols: &Symbols,
@@ -255,7 +252,6 @@ impl Index {
         self.documents.is_empty()
     }
 
-    /// Returns the type at an index.
     pub fn document(&self, at: usize) -> Option<&Arc<Document>> {
         self.documents.get(at)
     }
@@ -297,12 +293,10 @@ impl Index {
         self.files.keys().map(String::as_str)
     }
 
-    /// Returns the types in a file.
     pub fn in_file(&self, file: &str) -> &[usize] {
         self.files.get(file).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the types of a simple name.
     pub fn types_named(&self, simple: &str) -> &[usize] {
         self.names.get(simple).map_or(&[], Vec::as_slice)
     }
@@ -452,7 +446,6 @@ pub mod samples {
         ALL.clone()
     }
 
-    /// Returns an index of documents.
     pub fn index_of(documents: Vec<Arc<Document>>) -> Index {
         Index::new(documents, vocabulary())
     }

@@ -20,9 +20,6 @@ use std::collections::BTreeMap;
 const MOST: usize = 32;
 
 /// Resolves the members of each mention. A mention of a member that does not exist gets a note.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub fn find_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, index: &Index, mentions: &mut [Mention]) -> Result<(), O::Error> {
     for mention in mentions {
         match mention.wanted.clone() {
@@ -126,7 +123,6 @@ fn overlaps_lines(span: &Span, (from, to): Lines) -> bool {
 /// The source of a member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberText {
-    /// Path of the member.
     pub path: String,
     /// `FILE:START-END` of each part.
     pub places: Vec<String>,
@@ -159,9 +155,6 @@ impl MemberText {
 }
 
 /// Returns the sources of the members of mentions, in order, each once; fields of one declaration share the first one's.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub fn mentioned_members<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention]) -> Result<Vec<MemberText>, O::Error> {
     let mut wanted: Vec<Candidate> = Vec::new();
     for path in mentions.iter().flat_map(|mention| &mention.members) {

@@ -9,7 +9,6 @@ use std::ops::Range;
 /// A word that may be a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<'t> {
-    /// The word as written.
     pub text: &'t str,
     /// Whether the word is in backquotes.
     pub quoted: bool,

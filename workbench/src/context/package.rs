@@ -13,7 +13,6 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// Returns the grade as a factor.
     pub fn counts(self) -> f32 {
         match self {
             Self::Exact => 1.0,

@@ -32,10 +32,7 @@ pub struct Factors {
     pub coverage: f32,
 }
 
-/// Serializes a figure with three decimals: further digits add no information and cost tokens.
-///
-/// # Errors
-/// Errors of the serializer.
+/// Serializes a figure with three decimals: further digits add no information and cost tokens. Errors: errors of the serializer.
 pub fn figure<S: Serializer>(figure: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*figure) * 1000.0).round() / 1000.0)
 }
@@ -53,7 +50,6 @@ pub const WEIGHTS: Factors = Factors {
 const OF_USE: f32 = 0.2;
 
 impl Factors {
-    /// The names of the factors.
     pub const NAMES: [&'static str; 5] = ["bm25", "access", "recency", "dependency", "coverage"];
 
     /// Returns the factors in the order of [`Self::NAMES`].
@@ -76,15 +72,11 @@ impl Factors {
         }
     }
 
-    /// Returns the sum of the factors.
     pub fn sum(&self) -> f32 {
         self.all().iter().sum()
     }
 
-    /// Parses weights such as `bm25=0.6,access=0`; factors that are not named have their default weight.
-    ///
-    /// # Errors
-    /// The fault of the text.
+    /// Parses weights such as `bm25=0.6,access=0`; factors that are not named have their default weight. Errors: the fault of the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut weights = WEIGHTS;
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {

@@ -30,19 +30,16 @@ pub const MOST_INHERITED: usize = 20;
 /// A type that was shown, with its score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ShownType {
-    /// Key of the type.
     pub path: String,
     /// Score of the type, as reported.
     pub score: f32,
 }
 
-/// A round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Round {
     /// Number of the round, from 1.
     pub number: u64,
-    /// The query.
     pub query: String,
     /// Files that the query or its answer names.
     pub files: Vec<String>,
@@ -63,11 +60,9 @@ pub struct SeenType {
     pub last: u64,
 }
 
-/// A conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Conversation {
-    /// Handle of the conversation.
     pub id: String,
     /// Number of the conversation's last use, among the uses of all conversations of the checkout.
     pub used: u64,

@@ -106,7 +106,6 @@ impl SavedDocuments {
         file.and_then(|bytes| parse(&bytes)).unwrap_or_default()
     }
 
-    /// Returns the words of the documents.
     pub fn vocabulary(&self) -> &Arc<Vocabulary> {
         &self.vocabulary
     }
@@ -157,10 +156,6 @@ fn parse(bytes: &[u8]) -> Option<SavedDocuments> {
     })
 }
 
-/// Saves the documents of an index.
-///
-/// # Errors
-/// When the file cannot be written.
 pub fn save_documents(root: &Path, index: &Index) -> io::Result<()> {
     let all = index.vocabulary().all_words();
     let used = used_words(index, &all);

@@ -23,9 +23,7 @@ pub struct Code {
 /// An index with the sources that were read for it.
 #[derive(Debug, Default)]
 pub struct IndexWithSources {
-    /// The index.
     pub index: Index,
-    /// The sources.
     pub sources: SourceCache,
     /// The types that no model may see.
     pub secrets: Secrets,
@@ -76,13 +74,11 @@ impl SourceCache {
         kept.outlines.get(&at).cloned()
     }
 
-    /// Keeps an outline.
     pub fn insert_outline(&self, at: usize, outline: Arc<[u8]>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.outlines.insert(at, outline);
     }
 
-    /// Keeps a source.
     pub fn insert_source(&self, at: usize, code: Arc<Code>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.now += 1;

@@ -23,7 +23,6 @@ pub struct Conversations {
     pub given: u64,
     /// Number of uses so far.
     pub used: u64,
-    /// The conversations, by handle.
     pub open: Vec<Conversation>,
 }
 
@@ -38,17 +37,12 @@ pub enum Absent {
 
 impl Conversations {
     /// Reads the conversations of a workspace; empty if nothing is stored.
-    ///
-    /// # Errors
-    /// When the file is invalid.
     pub fn from_file(root: &Path) -> io::Result<Self> {
         parse(checkout::read_file(root, FILE, MOST_BYTES)?)
     }
 
-    /// Changes the conversations of a workspace; concurrent changes run one after the other.
-    ///
-    /// # Errors
-    /// When they cannot be written; then they are unchanged.
+    /// Changes the conversations of a workspace; concurrent changes run one after the other. Fails when they cannot be written; then they
+    /// are unchanged.
     pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
         let mut changed = None;
         checkout::change_private(root, FILE, MOST_BYTES, |bytes| {
@@ -61,10 +55,7 @@ impl Conversations {
         Ok(changed.expect("invariant: what is changed without an error was given to the change"))
     }
 
-    /// Returns the conversation of a handle.
-    ///
-    /// # Errors
-    /// The reason why the handle refers to no conversation.
+    /// Returns the conversation of a handle. Errors: the reason why the handle refers to no conversation.
     pub fn find(&self, id: &str) -> Result<&Conversation, Absent> {
         self.open.iter().find(|one| one.id == id).ok_or_else(|| self.absent(id))
     }
@@ -96,10 +87,7 @@ impl Conversations {
         self.open.last_mut().expect("invariant: it was just opened")
     }
 
-    /// Returns the conversation of a handle and counts it as used.
-    ///
-    /// # Errors
-    /// The reason why the handle refers to no conversation.
+    /// Returns the conversation of a handle and counts it as used. Errors: the reason why the handle refers to no conversation.
     pub fn continue_conversation(&mut self, id: &str) -> Result<&mut Conversation, Absent> {
         let absent = self.absent(id);
         self.used += 1;

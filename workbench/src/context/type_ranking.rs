@@ -37,7 +37,6 @@ const OF_ROUND: f32 = 0.5;
 /// A query, with everything that the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'q> {
-    /// The types.
     pub index: &'q Index,
     /// The types that no model may see; they are never chosen.
     pub secrets: &'q Secrets,
@@ -51,7 +50,6 @@ pub struct Question<'q> {
     pub log: &'q Log,
     /// Scores inherited from earlier rounds.
     pub inheritance: &'q Inheritance,
-    /// The weight of each factor.
     pub weights: &'q Factors,
 }
 

@@ -61,7 +61,6 @@ impl Vocabulary {
         known.numbers.get(word).copied()
     }
 
-    /// Returns all words, by number.
     pub fn all_words(&self) -> Vec<Arc<str>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).texts.clone()
     }

@@ -58,12 +58,10 @@ const KEYWORDS: &[&str] = &[
 /// Length of the longest word of [`STOP`] and [`KEYWORDS`]: longer ones are not compared.
 const LONGEST_LEFT_OUT: usize = 9;
 
-/// The context of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextContext {
     /// In code and its documentation.
     Code,
-    /// In a query.
     Query,
 }
 

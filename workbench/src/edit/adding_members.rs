@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 /// A text with added members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// The text.
     pub text: String,
     /// Keys of the new members inside their type.
     pub keys: BTreeSet<String>,
@@ -21,10 +20,8 @@ pub struct Added {
     pub is_owed: bool,
 }
 
-/// Adds members to a type declared in a text, compiled with these `#if` symbols.
-///
-/// # Errors
-/// When the text does not declare the type exactly once, or the type cannot have the members.
+/// Adds members to a type declared in a text, compiled with these `#if` symbols. Fails when the text does not declare the type exactly
+/// once, or the type cannot have the members.
 pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<String>) -> Result<Added, Refused> {
     let before = parse_code(text, defines);
     let all = list_declarations(text, &before);

@@ -12,10 +12,8 @@ use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Parses a directive from an argument: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`.
-///
-/// # Errors
-/// When it is not a using directive.
+/// Parses a directive from an argument: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`. Fails when it is not a using
+/// directive.
 pub fn directive(given: &str) -> Result<Using, Refused> {
     let text = format!("{};", directive_code(given));
     let syntax = parse_code(&text, &BTreeSet::new());
@@ -47,10 +45,8 @@ pub fn directive_code(given: &str) -> String {
     format!("{global}using {rest}")
 }
 
-/// Returns the text with the directive; `None` if the text already has it.
-///
-/// # Errors
-/// When it is not a using directive, or the file has no place for it.
+/// Returns the text with the directive; `None` if the text already has it. Fails when it is not a using directive, or the file has no place
+/// for it.
 pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
     let wanted = directive(given)?;
     let before = parse_code(text, defines);

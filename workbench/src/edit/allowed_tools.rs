@@ -78,7 +78,6 @@ impl Tool {
     }
 }
 
-/// Whether a state allows an operation.
 pub fn allows(state: WorkflowState, mode: Mode, tool: Tool) -> bool {
     use Tool::*;
     use WorkflowState::*;

@@ -14,10 +14,8 @@ const MOST_SYMBOLS: usize = 8;
 /// Most readings of a file that are tried.
 const MOST_READINGS: usize = 128;
 
-/// Returns the edit if it is the same under all symbols, or changes nothing where it can be applied.
-///
-/// # Errors
-/// When it differs, cannot be decided, or is refused under all of them.
+/// Returns the edit if it is the same under all symbols, or changes nothing where it can be applied. Fails when it differs, cannot be
+/// decided, or is refused under all of them.
 pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
     text: &str,
     request: &SymbolEdit,
@@ -69,7 +67,6 @@ pub(super) fn edit_same_under_all_symbols<T: PartialEq + AsRef<str>>(
     idle.map_or(usual, Ok)
 }
 
-/// `A, B are defined`.
 fn defined_sentence(symbols: &BTreeSet<String>) -> String {
     let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
     match names.len() {

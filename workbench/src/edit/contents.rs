@@ -12,7 +12,6 @@ pub(super) const FOLDER: &str = "texts";
 /// Content of a file or a buffer as the digest of its bytes; `None` for no file.
 pub type Content = Option<String>;
 
-/// Returns the content of bytes.
 pub fn content(bytes: Option<&[u8]>) -> Content {
     bytes.map(|bytes| Digest::of(bytes).to_string())
 }
@@ -22,10 +21,6 @@ pub(super) fn note_name(content: &str) -> String {
     format!("{FOLDER}/{content}")
 }
 
-/// Stores the bytes of a content.
-///
-/// # Errors
-/// When they cannot be written.
 pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<()> {
     match content {
         Some(content) => files.write_note(&note_name(content), bytes),
@@ -34,9 +29,6 @@ pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io:
 }
 
 /// Reads stored bytes; `None` when they are missing or damaged.
-///
-/// # Errors
-/// When they cannot be read.
 pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option<Vec<u8>>> {
     if content.is_empty() || !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(None);

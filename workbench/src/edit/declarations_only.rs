@@ -15,10 +15,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Checks that the new text of a place opens and closes the same `#if` and `#region` blocks as the old one, and sets the same state for the lines
-/// below.
-///
-/// # Errors
-/// When a directive differs, with that directive.
+/// below. Fails when a directive differs, with that directive.
 pub(super) fn keeps_directives(text: &str, made: &str, place: &EditRange, defines: &BTreeSet<String>) -> Result<(), Refused> {
     let was = lasting(text, &place.old, defines);
     let is = lasting(made, &place.new, defines);
@@ -66,10 +63,7 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
 }
 
 /// Checks that a place contains declarations and nothing else, in every branch of the new text. A declaration may continue past the place, as a
-/// method whose body is missing in one branch, if one ended there before.
-///
-/// # Errors
-/// When there is other text, with that text.
+/// method whose body is missing in one branch, if one ended there before. Fails when there is other text, with that text.
 pub(super) fn only_declares(text: &str, made: &str, place: &EditRange, new: &str, defines: &BTreeSet<String>) -> Result<(), Refused> {
     // With too many branches, only the compiled ones are checked.
     let branches = readings("", new, defines).unwrap_or_default();

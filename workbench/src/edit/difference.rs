@@ -8,7 +8,6 @@ const AROUND: usize = 3;
 /// Limit of bytes of a patch: a line may be as long as its file.
 const LONGEST: usize = 32 << 10;
 
-/// A difference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     /// The hunks of a unified diff; empty when nothing differs.

@@ -17,7 +17,6 @@ enum Setting {
     NullWarnings,
     /// All warnings without a setting of their own.
     Warnings,
-    /// A warning, by name.
     Warning(String),
     /// File and line numbers in messages.
     Lines,
@@ -31,7 +30,6 @@ pub(super) struct DirectiveSettings<'t>(BTreeMap<Setting, (&'t str, Directive<'t
 const USUAL: &str = "";
 
 impl<'t> DirectiveSettings<'t> {
-    /// Returns the settings after these directives.
     pub(super) fn with_directives<'d>(&self, directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Self
     where
         't: 'd,

@@ -4,7 +4,6 @@ use crate::code_text::lines::{body, split};
 use producers::csharp::preprocess::mentioned;
 use std::collections::BTreeSet;
 
-/// A directive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Directive<'t> {
     /// Offset of the directive's `#`.

@@ -48,7 +48,6 @@ impl Disk {
         Self { guard, ..self }
     }
 
-    /// Enables these logs.
     pub fn logging(self, logs: Vec<Category>) -> Self {
         Self { logs, ..self }
     }

@@ -6,7 +6,6 @@ use super::session;
 use std::collections::BTreeSet;
 use std::io;
 
-/// The names of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentNames {
     /// Name of the document's journal: the requested one, unless only another one has a journal.
@@ -16,10 +15,7 @@ pub struct DocumentNames {
 }
 
 impl DocumentNames {
-    /// Returns the names of the file at a path of the workspace.
-    ///
-    /// # Errors
-    /// When stored data of documents or sessions cannot be read.
+    /// Returns the names of the file at a path of the workspace. Fails when stored data of documents or sessions cannot be read.
     pub fn from_path(files: &impl Files, path: &str) -> io::Result<Self> {
         let own = Self {
             path: path.to_owned(),

@@ -36,11 +36,9 @@ pub(crate) enum Entry {
 /// Change of a session's document by an operation, including undo and redo, or its failed try.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// Handle of the session.
     pub session: String,
     /// Number of the operation in the session.
     pub number: u64,
-    /// The operation.
     pub operation: String,
     /// Time, in seconds.
     pub at: u64,
@@ -70,7 +68,6 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns a change of a buffer.
     pub(super) fn from_change(path: &str, from: &Content, to: &Content) -> Self {
         Self {
             path: path.to_owned(),
@@ -94,9 +91,6 @@ impl<F: Files> EditRun<'_, F> {
     }
 
     /// Appends the steps of the operation to the log, and stores the session.
-    ///
-    /// # Errors
-    /// When they cannot be written.
     pub(super) fn store_session(&mut self, operation: &str) -> io::Result<()> {
         let files = self.files;
         let is_linked = self.steps.iter().any(|step| files.is_in_place(&step.path));
@@ -127,9 +121,6 @@ impl<F: Files> EditRun<'_, F> {
 }
 
 /// Appends entries to the log. Returns whether it has grown so much that a collection is due.
-///
-/// # Errors
-/// When they cannot be written.
 pub(crate) fn append_entries(files: &impl Files, entries: impl IntoIterator<Item = Entry>) -> io::Result<bool> {
     // The line end before each line ends one that a kill cut.
     let line = |entry: Entry| Ok::<_, io::Error>(format!("\n{}", serde_json::to_string(&entry)?));
@@ -152,9 +143,6 @@ pub struct DraftLog {
 
 impl DraftLog {
     /// Reads the log. Skips steps of an operation that was killed before its session was stored, if the session has made the operation again.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn from_files(files: &impl Files) -> io::Result<Self> {
         let bytes = files.read_note(LOG)?.unwrap_or_default();
         let (mut entries, mut last) = (Vec::new(), BTreeMap::new());

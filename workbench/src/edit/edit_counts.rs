@@ -23,11 +23,9 @@ pub struct EditCounts {
 /// Outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditOutcome {
-    /// An edit was applied.
     Applied,
     /// An edit was not applied.
     Failed,
-    /// An edit was undone.
     RolledBack,
 }
 

@@ -10,7 +10,6 @@ use std::fmt;
 pub enum Category {
     /// Searched text and the matches.
     MatchTrace,
-    /// Saved files.
     Persistence,
     /// Writes by other programs.
     External,
@@ -19,7 +18,6 @@ pub enum Category {
 }
 
 impl Category {
-    /// All categories.
     pub const ALL: [Self; 4] = [Self::MatchTrace, Self::Persistence, Self::External, Self::Schema];
 
     /// Parses a comma-separated list of names: `TextEdit.External`, `TextEdit.*`, `all`.
@@ -57,7 +55,6 @@ pub const TRACED: usize = 1000;
 
 /// Result of an operation, for its lines in the logs.
 pub struct Log<'o, F> {
-    /// The files with the logs.
     pub files: &'o F,
     /// The name of the operation.
     pub operation: &'static str,

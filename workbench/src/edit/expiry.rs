@@ -18,9 +18,6 @@ const ROOM: u64 = 256 << 20;
 const ENDED: usize = 5;
 
 /// Runs [`collect`] if there are many sessions or large contents.
-///
-/// # Errors
-/// When the disk reports an error.
 pub fn tidy(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     let large = || -> io::Result<bool> { Ok(files.notes(contents::FOLDER)?.iter().map(|(_, length)| length).sum::<u64>() > ROOM) };
     match files.notes("sessions")?.len() >= MANY || large()? {
@@ -31,9 +28,6 @@ pub fn tidy(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
 
 /// Ends expired drafts, and the oldest saved sessions that were not opened explicitly, above the limits of number and bytes; returns sentences about
 /// the latter.
-///
-/// # Errors
-/// When the disk reports an error.
 pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     let ended = collect_beyond(files, now, KEPT, ROOM)?;
     let shown = ended.iter().take(ENDED).cloned().collect::<Vec<_>>().join(", ");
@@ -46,9 +40,6 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
 }
 
 /// Ends expired drafts only.
-///
-/// # Errors
-/// When the disk reports an error.
 pub fn end_expired(files: &impl Files, now: u64) -> io::Result<()> {
     collect_beyond(files, now, usize::MAX, u64::MAX).map(drop)
 }

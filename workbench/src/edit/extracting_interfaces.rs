@@ -21,7 +21,6 @@ pub struct Extracted {
     pub text: String,
     /// Text of the interface's file.
     pub own: String,
-    /// Symbol of the interface.
     pub symbol: String,
     /// Keys of the interface's members.
     pub members: Vec<String>,
@@ -30,17 +29,13 @@ pub struct Extracted {
 /// A requested interface: `IShop: Price, Count`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedInterface {
-    /// Name of the interface.
     pub name: String,
     /// Names of its members, with or without parameter types; empty for all that an interface can have.
     pub members: Vec<String>,
 }
 
 impl RequestedInterface {
-    /// Parses `NAME` or `NAME: MEMBER, MEMBER(int)`.
-    ///
-    /// # Errors
-    /// When the name is not an identifier.
+    /// Parses `NAME` or `NAME: MEMBER, MEMBER(int)`. Fails when the name is not an identifier.
     pub fn from_text(given: &str) -> Result<Self, Refused> {
         let (name, members) = given.split_once(':').unwrap_or((given, ""));
         let name = name.trim();
@@ -78,10 +73,8 @@ impl RequestedInterface {
 
 const OTHERWISE: &str = "nothing was changed; name members that an interface can have, or write it with `create`";
 
-/// Extracts an interface from a type of a text, compiled with these `#if` symbols.
-///
-/// # Errors
-/// When the type cannot have an interface, or a named member cannot be in one.
+/// Extracts an interface from a type of a text, compiled with these `#if` symbols. Fails when the type cannot have an interface, or a named
+/// member cannot be in one.
 pub fn extract(text: &str, symbol: &str, request: &RequestedInterface, defines: &BTreeSet<String>) -> Result<Extracted, Refused> {
     let before = parse_code(text, defines);
     if !matches!(before.tier, Tier::Whole | Tier::Repaired) {
@@ -187,7 +180,6 @@ fn check_type(decl: &TypeDecl) -> Result<(), Refused> {
 /// Keys of members, with their heads.
 type Chosen = Vec<(String, MemberHead)>;
 
-/// Chooses the members of the interface.
 fn choose(decl: &TypeDecl, request: &RequestedInterface, head: impl Fn(&Member) -> Option<MemberHead>) -> Result<Chosen, Refused> {
     let plain = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
     let is_named = |name: &str, member: &Member| {

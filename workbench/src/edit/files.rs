@@ -17,9 +17,7 @@ pub struct Stamp {
 /// A file with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileWithBytes {
-    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Metadata of the file.
     pub stamp: Stamp,
     /// Permissions of the file.
     pub mode: u32,
@@ -43,16 +41,10 @@ pub struct Save {
 pub enum SaveError {
     /// Another program wrote a file meanwhile. Nothing was saved.
     #[error("{path} was changed by another program at this moment")]
-    Moved {
-        /// Path of the file.
-        path: String,
-    },
+    Moved { path: String },
     /// The file is read-only. Nothing was saved.
     #[error("{path} is read-only")]
-    ReadOnly {
-        /// Path of the file.
-        path: String,
-    },
+    ReadOnly { path: String },
     /// Two paths are hard links to one file. Nothing was saved.
     #[error("{path} and {other} are one file under two names (hard links), and are not saved at once; change it under one of them")]
     OneFile {
@@ -64,11 +56,9 @@ pub enum SaveError {
     /// The operating system reports an error.
     #[error("{path} cannot be written: {error}")]
     Io {
-        /// Path of the file.
         path: String,
         /// Number of files saved before, in order. The file at `path` may also be written, fully or in part.
         saved: usize,
-        /// The system's error.
         error: io::Error,
     },
 }
@@ -99,56 +89,37 @@ pub trait Files {
     /// Lock that keeps other processes from editing in this checkout, until dropped.
     type EditLock;
 
-    /// Waits until no other process edits in this checkout, and acquires the lock.
-    ///
-    /// # Errors
-    /// When the lock cannot be acquired.
+    /// Waits until no other process edits in this checkout, and acquires the lock. Fails when the lock cannot be acquired.
     fn lock_for_editing(&self) -> io::Result<Self::EditLock>;
 
-    /// Returns the path below the workspace of the real file behind a path.
-    ///
-    /// # Errors
-    /// When the file must not be edited.
+    /// Returns the path below the workspace of the real file behind a path. Fails when the file must not be edited.
     fn resolve(&self, given: &str) -> Result<String, Refused>;
 
     /// Whether the path itself is a link.
     fn is_link(&self, given: &str) -> bool;
 
-    /// Returns a unique number.
     fn unique_number(&self) -> u64;
 
     /// Returns a number larger than at any earlier call, also of another process within the same second.
     fn increasing_number(&self) -> u64;
 
     /// Returns all files with their contents, except ignored files and those in folders whose names begin with a dot.
-    ///
-    /// # Errors
-    /// When the workspace cannot be read.
     fn tree(&self) -> io::Result<Tree>;
 
-    /// Whether [`Files::tree`] contains a file of that path.
-    ///
-    /// # Errors
-    /// As for [`Files::tree`].
+    /// Whether [`Files::tree`] contains a file of that path. Errors: as for [`Files::tree`].
     fn is_in_tree(&self, path: &str) -> io::Result<bool>;
 
     /// Writes a line to a log, if that log is enabled; a failed write is ignored.
     fn log_line(&self, category: Category, line: &str);
 
-    /// Whether any log is enabled.
     fn is_logging(&self) -> bool;
 
-    /// Reads a file of at most [`crate::code_text::encoding::LARGEST`] bytes; `None` when it does not exist.
-    ///
-    /// # Errors
-    /// When it is not a regular file, is larger, or cannot be read.
+    /// Reads a file of at most [`crate::code_text::encoding::LARGEST`] bytes; `None` when it does not exist. Fails when it is not a regular file, is
+    /// larger, or cannot be read.
     fn read(&self, path: &str) -> io::Result<Option<FileWithBytes>>;
 
     /// Saves files one after the other; each is at every moment either the old or the new one. Before the first save, all have room and an unchanged
-    /// stamp. After a later failure, the caller restores the files and then calls [`Files::unstage`].
-    ///
-    /// # Errors
-    /// When a file cannot be saved.
+    /// stamp. After a later failure, the caller restores the files and then calls [`Files::unstage`]. Fails when a file cannot be saved.
     fn save(&self, files: &[Save]) -> Result<(), SaveError>;
 
     /// Whether a staged file exists next to a file: when several files are saved at once, each has one from the time that all are ready
@@ -164,33 +135,18 @@ pub trait Files {
     /// Whether two paths are names of the same file.
     fn is_one(&self, path: &str, other: &str) -> bool;
 
-    /// Reads a note.
-    ///
-    /// # Errors
-    /// When the note cannot be read.
     fn read_note(&self, name: &str) -> io::Result<Option<Vec<u8>>>;
 
-    /// Writes a note durably; the note is at every moment either the old or the new one.
-    ///
-    /// # Errors
-    /// When the note cannot be written; the old one stays.
+    /// Writes a note durably; the note is at every moment either the old or the new one. Fails when the note cannot be written; the old one
+    /// stays.
     fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
 
     /// Appends to a note durably, and returns its length; a kill may cut the appended bytes.
-    ///
-    /// # Errors
-    /// When they cannot be written.
     fn append_note(&self, name: &str, bytes: &str) -> io::Result<u64>;
 
     /// Removes a note, if it exists.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     fn drop_note(&self, name: &str) -> io::Result<()>;
 
     /// Returns the names of the notes below `folder/`, without that prefix, each with its length in bytes.
-    ///
-    /// # Errors
-    /// When the notes cannot be listed.
     fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>>;
 }

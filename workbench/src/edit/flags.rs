@@ -55,12 +55,10 @@ impl Flags {
         }
     }
 
-    /// Adds a flag.
     pub fn with(&self, flag: Flag) -> Self {
         Self::from_list(self.names.iter().copied().chain([flag]))
     }
 
-    /// Whether the flag is set.
     pub fn has(&self, flag: Flag) -> bool {
         self.mask & flag as u32 != 0
     }

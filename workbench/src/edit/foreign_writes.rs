@@ -15,9 +15,6 @@ use std::io;
 
 /// Checks the files of all documents among those that changed; `None` checks all. `now` is in seconds. Returns the folders to watch: those of
 /// documents, and that of sessions.
-///
-/// # Errors
-/// When the notes of sessions cannot be read or written.
 pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -> io::Result<BTreeSet<String>> {
     let lives = |session: &EditSession| !session.has_expired(now);
     let concerned = |session: &EditSession| -> Vec<String> {

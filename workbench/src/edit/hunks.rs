@@ -20,7 +20,6 @@ pub(super) fn fit_hunks(text: &str, hunks: &[Hunk], path: &str, held: SearchedTe
     })
 }
 
-/// Applies hunks to a text.
 fn apply(text: &str, hunks: &[Hunk], held: SearchedText) -> Result<String, match_failure::Miss> {
     let lines: Vec<&str> = split(text).collect();
     let ends = Ends::from_text(text);

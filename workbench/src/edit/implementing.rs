@@ -15,7 +15,6 @@ use std::collections::BTreeSet;
 /// A text with stubs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Implemented {
-    /// Text with the stubs.
     pub text: String,
     /// Keys of the new members.
     pub keys: BTreeSet<String>,
@@ -31,10 +30,8 @@ pub struct TypeNames<'k> {
     pub is_namespace: &'k dyn Fn(&str) -> bool,
 }
 
-/// Adds stubs to the declaration of a type in a text, compiled with these `#if` symbols.
-///
-/// # Errors
-/// When the text does not declare the type exactly once, or the type cannot have the members.
+/// Adds stubs to the declaration of a type in a text, compiled with these `#if` symbols. Fails when the text does not declare the type
+/// exactly once, or the type cannot have the members.
 pub fn with_stubs(
     text: &str,
     symbol: &str,

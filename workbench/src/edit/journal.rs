@@ -36,7 +36,6 @@ pub struct Version {
     /// Who made it, and why. If the try failed, the content is that of the version before.
     #[serde(flatten)]
     pub report: ChangeReport,
-    /// Digest of its content.
     pub digest: String,
     /// Whether its text equals that of the version before: the document was only saved. [`Journal::compute_changes`] computes it.
     #[serde(skip)]
@@ -54,7 +53,6 @@ pub struct Anchor {
     /// Edit session of the version; `None` for a version of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Number of the version.
     pub version: u64,
     /// When it was set, in seconds since 1970.
     pub at: u64,
@@ -65,7 +63,6 @@ pub struct Anchor {
 /// An intention with its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The intention.
     pub plan: String,
     /// The result, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +100,6 @@ pub struct Journal {
 pub struct ChangeReport {
     /// Author of the change: agent, person, tool, or a name.
     pub author: String,
-    /// Purpose of the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
     /// Reason why the try failed, if it did.
@@ -134,25 +130,20 @@ impl ChangeReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Look {
-    /// Path of the document.
     pub path: String,
     /// Time of the call, in seconds since 1970.
     pub at: u64,
-    /// Content of the file.
     pub found: Content,
     /// Report about the change of the file since the last look.
     pub report: ChangeReport,
     /// Number and content of the shown version of an edit session; `None` for the file.
     pub shown: Option<(u64, String)>,
-    /// That session.
     pub session: Option<String>,
-    /// The next plan.
     pub plan: Option<String>,
     /// Result of the last plan.
     pub result: Option<String>,
     /// Name of an anchor to set at the shown version.
     pub anchor: Option<String>,
-    /// State of the editor.
     pub editor: Option<Editor>,
 }
 
@@ -209,7 +200,6 @@ impl Journal {
         self.anchors.iter().filter(move |anchor| anchor.session.as_deref() == session)
     }
 
-    /// Records a look.
     pub fn record_look(&mut self, look: &Look) -> LookEffects {
         let mut effects = LookEffects::default();
         if let Some(found) = &look.found {

@@ -35,10 +35,7 @@ fn join_names<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
 }
 
 /// Checks an edit: every declaration next to or around its place keeps its properties and position, a replaced symbol remains the same
-/// symbol, and no new declaration clashes with another one.
-///
-/// # Errors
-/// When the edit would do otherwise; names the declarations concerned.
+/// symbol, and no new declaration clashes with another one. Fails when the edit would do otherwise; names the declarations concerned.
 pub(super) fn check_kept_declarations(
     all: &[Declared],
     replaced: Option<&Declared>,

@@ -18,17 +18,11 @@ const DETAIL: &str = "### [Detail] 详情\n";
 /// The parsed Markdown form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedMarkdown {
-    /// `status`
     pub status: Status,
-    /// `state`
     pub state: WorkflowState,
-    /// `flags`
     pub flags: Flags,
-    /// `summary`
     pub summary: String,
-    /// `guidance`
     pub guidance: Option<String>,
-    /// The table of metrics.
     pub metrics: Metrics,
     /// The table of candidates; it does not have their lines.
     pub candidates: Option<Vec<Candidate>>,
@@ -128,10 +122,7 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// Parses the form.
-///
-/// # Errors
-/// When a part is missing, misspelled or inconsistent; names it.
+/// Parses the form. Fails when a part is missing, misspelled or inconsistent; names it.
 pub fn parse(text: &str) -> Result<ParsedMarkdown, SchemaError> {
     let wrong = |what: &str| SchemaError(what.to_owned());
     let (head, rest) = text

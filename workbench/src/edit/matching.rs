@@ -8,7 +8,6 @@ const ONE_BY_ONE: usize = 256;
 /// Occurrences of a needle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Occurrences {
-    /// Number of occurrences.
     pub count: usize,
     /// Offsets of the requested ones, in bytes.
     pub at: Vec<usize>,

@@ -8,10 +8,7 @@ use crate::symbols::overloads::{Overload, fitting, named_as_type};
 use crate::symbols::path::SymbolPath;
 use std::collections::BTreeSet;
 
-/// Finds the one declaration that a name refers to.
-///
-/// # Errors
-/// When the name matches no or several declarations, with the candidates.
+/// Finds the one declaration that a name refers to. Fails when the name matches no or several declarations, with the candidates.
 pub(super) fn find_declaration<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
     let wanted = name.trim().trim_start_matches("//types/");
     let plain = |name: &str| -> String { name.chars().filter(|c| !c.is_whitespace()).collect() };

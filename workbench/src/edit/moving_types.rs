@@ -23,10 +23,7 @@ pub struct Moved {
 /// Hint when a type cannot be moved.
 const OTHERWISE: &str = "move it with a patch, or remove the obstacles first";
 
-/// Moves a type out of a text, compiled with these `#if` symbols.
-///
-/// # Errors
-/// When the type depends on its file, or already has a file to itself.
+/// Moves a type out of a text, compiled with these `#if` symbols. Fails when the type depends on its file, or already has a file to itself.
 pub fn move_to_own_file(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Moved, Refused> {
     let before = parse_code(text, defines);
     let all = list_declarations(text, &before);

@@ -10,20 +10,17 @@ use serde_json::{Value, json};
 /// An operation with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Open a file.
     Open,
     /// Replace `old`, which must occur once, with `new`.
     Replace {
         /// The text to replace, exactly.
         old: String,
-        /// The new text.
         new: String,
     },
     /// Replace all occurrences of `old` with `new`.
     ReplaceAll {
         /// The text to replace, exactly.
         old: String,
-        /// The new text.
         new: String,
     },
     /// Replace syntax nodes with `new`.
@@ -32,7 +29,6 @@ pub enum Order {
         selector: String,
         /// The text that a node must have, if any.
         old: Option<String>,
-        /// The new text.
         new: String,
         /// Whether to replace all nodes; otherwise there must be exactly one.
         all: bool,
@@ -53,7 +49,6 @@ pub enum Order {
     Append {
         /// The text after which to insert: `^` is the beginning of the file, `$` its end.
         anchor: String,
-        /// The new text.
         new: String,
     },
     /// Create a file with this text; the file must not exist.
@@ -62,7 +57,6 @@ pub enum Order {
     Write(String),
     /// Edit a type or a member.
     Symbol(symbol::SymbolEdit),
-    /// Apply a patch.
     Patch(String),
     /// Replace the whole texts of several files, all or none, if each still has the text that its new one is based on.
     Rewrite {
@@ -73,13 +67,11 @@ pub enum Order {
     },
     /// Apply several replacements, all or none; each old text must occur once.
     Batch(Vec<BatchEdit>),
-    /// Save the buffers.
     Commit,
     /// Drop a selection, or unsaved edits.
     Discard,
     /// Show the difference between buffer and file.
     Diff,
-    /// Reread the file.
     Refresh,
     /// Save the buffer under another path.
     PersistAs(String),
@@ -87,16 +79,13 @@ pub enum Order {
     Undo,
     /// Redo the last undone edit.
     Redo,
-    /// End the session.
     Close,
-    /// List the sessions.
     List,
 }
 
 /// A file with its text before and after an edit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
-    /// Path of the file.
     pub path: String,
     /// Text before; `None` for a new file.
     pub before: Option<String>,
@@ -132,14 +121,12 @@ pub struct BatchEdit {
     pub path: Option<String>,
     /// The text to replace, exactly.
     pub old: String,
-    /// The new text.
     pub new: String,
 }
 
 /// A request: an order with session and file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditRequest {
-    /// The order.
     pub order: Order,
     /// Handle of the session; `None` for a new one.
     pub session: Option<String>,
@@ -152,7 +139,6 @@ pub struct EditRequest {
 }
 
 impl Order {
-    /// Returns the name of the order.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -8,10 +8,8 @@ use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 
-/// Returns the text with sorted directives; `None` if they are sorted already.
-///
-/// # Errors
-/// When other text between them would lose its place, or the new order changes the meaning of the file.
+/// Returns the text with sorted directives; `None` if they are sorted already. Fails when other text between them would lose its place, or
+/// the new order changes the meaning of the file.
 pub fn organize_usings(text: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
     let compiled = blank(text, defines);
     let tokens = lex(&compiled).tokens;

@@ -11,7 +11,6 @@ const FOLDER: &str = "overlays";
 /// Longest name, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// An overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overlay {
@@ -44,7 +43,6 @@ pub struct OpenedOn {
 pub struct OverlayDocument {
     /// The file when the document was first put, or when a merge began.
     pub base: Option<Digest>,
-    /// The document.
     pub now: Option<Digest>,
     /// Permissions of a file that the workspace does not have, where a patch renamed it; else the usual ones apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +52,6 @@ pub struct OverlayDocument {
 /// An overlay in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Name of the overlay.
     pub name: String,
     /// Record of the overlay; `None` if it is damaged.
     pub overlay: Option<Overlay>,
@@ -66,7 +63,6 @@ impl Overlay {
         self.used_at.saturating_add(self.lifetime)
     }
 
-    /// Whether the overlay has expired.
     pub fn is_over(&self, now: u64) -> bool {
         self.expires_at() <= now
     }
@@ -102,9 +98,6 @@ pub(crate) fn read_overlay_record<F: Files>(files: &F, name: &str) -> io::Result
 }
 
 /// Returns all overlays by name, also expired and damaged ones.
-///
-/// # Errors
-/// When they cannot be read.
 pub fn list_overlays<F: Files>(files: &F) -> io::Result<Vec<Listed>> {
     let mut listed = Vec::new();
     for (file, _) in files.notes(FOLDER)? {

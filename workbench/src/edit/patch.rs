@@ -6,13 +6,10 @@ use crate::code_text::lines::{body, line_end, split};
 /// Change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch {
-    /// Path of the file in the patch.
     pub path: String,
     /// New path, if the file is moved.
     pub to: Option<String>,
-    /// Kind of the change.
     pub kind: PatchOperation,
-    /// Whether a new file is executable.
     pub executable: bool,
     /// Number of the mail in a series of mails.
     pub mail: usize,
@@ -32,7 +29,6 @@ pub enum PatchOperation {
     Add(String),
     /// Delete the file; its hunks, if any, must cover all lines.
     Delete(Vec<Hunk>),
-    /// Edit the file.
     Update(Vec<Hunk>),
 }
 
@@ -93,10 +89,7 @@ impl Hunk {
     }
 }
 
-/// Reads a patch.
-///
-/// # Errors
-/// When the patch is malformed, with the error and its line.
+/// Reads a patch. Fails when the patch is malformed, with the error and its line.
 pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     // In a patch with LF, a carriage return within a line belongs to the line.
     let whole: Vec<&str> = match text.contains('\n') {

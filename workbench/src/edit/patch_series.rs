@@ -89,8 +89,7 @@ struct PatchSeries {
 }
 
 impl PatchSeries {
-    /// # Errors
-    /// When the series contradicts itself: uses a file that it deleted, or creates one that it created.
+    /// Fails when the series contradicts itself: uses a file that it deleted, or creates one that it created.
     fn from_series(series: &[Vec<FileStep<'_>>]) -> Result<Self, Trouble> {
         let mut met = Vec::new();
         let mut ends: BTreeMap<String, Option<Origin>> = BTreeMap::new();
@@ -131,10 +130,7 @@ impl PatchSeries {
     }
 }
 
-/// Opens the files of a patch as documents of the session.
-///
-/// # Errors
-/// When a file must not be edited, or is not what the patch expects.
+/// Opens the files of a patch as documents of the session. Fails when a file must not be edited, or is not what the patch expects.
 pub(super) fn open<F: Files>(
     run: &mut EditRun<'_, F>,
     parts: &[FilePatch],
@@ -190,10 +186,7 @@ fn check_same_attributes<F: Files>(run: &EditRun<'_, F>, path: &str, to: &str) -
     Err(Trouble::new(why, format!("move {to} away first, with a patch of its own")).at(path))
 }
 
-/// Returns the texts of files after a patch, with encodings.
-///
-/// # Errors
-/// When a hunk matches nowhere, or in several places.
+/// Returns the texts of files after a patch, with encodings. Fails when a hunk matches nowhere, or in several places.
 pub(super) fn texts<F: Files>(
     run: &EditRun<'_, F>,
     parts: &[FilePatch],

@@ -103,9 +103,6 @@ pub(super) fn check_form(response: Response) -> (Response, Option<Value>) {
 }
 
 /// Completes or rolls back the saves of killed processes, as the next operation would. Returns sentences about the recovery.
-///
-/// # Errors
-/// When the notes of sessions cannot be read or written.
 pub fn recover<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     if files.notes("saving")?.is_empty() {
         return Ok(Vec::new());

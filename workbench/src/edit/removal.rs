@@ -17,16 +17,13 @@ use std::ops::Range;
 /// A text without a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removed {
-    /// The text.
     pub text: String,
     /// Removed ranges of the old text in bytes, in order.
     pub ranges: Vec<Range<usize>>,
 }
 
-/// Removes all declarations of a symbol, compiled with these `#if` symbols; `None` if there is none.
-///
-/// # Errors
-/// When the removal would change another declaration.
+/// Removes all declarations of a symbol, compiled with these `#if` symbols; `None` if there is none. Fails when the removal would change
+/// another declaration.
 pub fn remove_declaration(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Option<Removed>, Refused> {
     let before = parse_code(text, defines);
     let all = list_declarations(text, &before);

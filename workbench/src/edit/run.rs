@@ -18,7 +18,6 @@ use std::rc::Rc;
 /// Failure of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
-    /// Status of the answer.
     pub status: Status,
     /// Reason, on one line.
     pub summary: String,
@@ -70,9 +69,7 @@ pub(super) struct Looked {
 
 /// A session during an operation.
 pub struct EditRun<'f, F: Files> {
-    /// The files.
     pub files: &'f F,
-    /// The session.
     pub session: EditSession,
     /// Present time, in seconds.
     pub now: u64,
@@ -141,10 +138,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         format!("{}-{}", self.session.id, self.session.operations)
     }
 
-    /// Returns a document of the session.
-    ///
-    /// # Errors
-    /// When the session has no such document.
+    /// Returns a document of the session. Fails when the session has no such document.
     pub fn document(&self, path: &str) -> Result<&Document, Trouble> {
         self.session.documents.get(path).ok_or_else(|| {
             Trouble::new(
@@ -213,10 +207,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         content
     }
 
-    /// Returns the file as read as a version; a missing file gets the encoding `usual`.
-    ///
-    /// # Errors
-    /// When the file is not text.
+    /// Returns the file as read as a version; a missing file gets the encoding `usual`. Fails when the file is not text.
     pub(super) fn version_on_disk(&self, path: &str, usual: Encoding) -> Result<Version, Trouble> {
         let encoding = match self.looked_text(path).transpose() {
             Ok(text) => text.map_or(usual, |(_, encoding)| encoding),
@@ -227,10 +218,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         Ok(Version::of(content, encoding, looked.and_then(|looked| looked.mode)))
     }
 
-    /// Opens a file as a document of the session, if it is not one yet.
-    ///
-    /// # Errors
-    /// When it is not text, or does not exist.
+    /// Opens a file as a document of the session, if it is not one yet. Fails when it is not text, or does not exist.
     pub fn open(&mut self, path: &str) -> Result<(), Trouble> {
         if self.session.documents.contains_key(path) {
             return Ok(());
@@ -248,9 +236,6 @@ impl<'f, F: Files> EditRun<'f, F> {
     }
 
     /// Whether a text exists: in the buffer of a document, or else in the file.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub(super) fn is_there(&mut self, path: &str) -> Result<bool, Trouble> {
         match self.session.documents.get(path) {
             Some(document) => Ok(document.now.text.is_some()),
@@ -259,9 +244,6 @@ impl<'f, F: Files> EditRun<'f, F> {
     }
 
     /// Checks that no new file's path is the parent of another new file's or a buffer's path, or vice versa.
-    ///
-    /// # Errors
-    /// When one is.
     pub(super) fn check_disjoint(&self, new: &[String]) -> Result<(), Trouble> {
         let held = self.session.documents.iter().filter(|(_, document)| document.now.text.is_some());
         let all: BTreeSet<&String> = held.map(|(path, _)| path).chain(new).collect();
@@ -277,10 +259,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         Ok(())
     }
 
-    /// Checks that a path is free for a new file.
-    ///
-    /// # Errors
-    /// When a file or a document with a text has the path.
+    /// Checks that a path is free for a new file. Fails when a file or a document with a text has the path.
     pub(super) fn check_free(&mut self, path: &str) -> Result<(), Trouble> {
         let seen = self.see(path).map_err(|error| unread(path, &error))?;
         let is_free = match self.session.documents.get(path).map(|document| &document.now) {
@@ -291,10 +270,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         if is_free { Ok(()) } else { Err(path_taken(path)) }
     }
 
-    /// Opens a path without a file as a new document.
-    ///
-    /// # Errors
-    /// When the file exists, or is a document already.
+    /// Opens a path without a file as a new document. Fails when the file exists, or is a document already.
     pub fn open_new(&mut self, path: &str) -> Result<(), Trouble> {
         self.check_free(path)?;
         self.check_disjoint(&[path.to_owned()])?;
@@ -305,10 +281,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         Ok(())
     }
 
-    /// Opens a path without a file as a new document with the encoding and permissions of another one.
-    ///
-    /// # Errors
-    /// As [`Self::open_new`].
+    /// Opens a path without a file as a new document with the encoding and permissions of another one. Fails as [`Self::open_new`] does.
     pub fn open_like(&mut self, path: &str, other: &str) -> Result<(), Trouble> {
         let like = self.document(other)?.now.clone();
         self.open_new(path)?;
@@ -340,10 +313,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         })
     }
 
-    /// Returns the text of a document's version; `None` if the file did not exist.
-    ///
-    /// # Errors
-    /// When the stored bytes were lost.
+    /// Returns the text of a document's version; `None` if the file did not exist. Fails when the stored bytes were lost.
     pub fn text_of(&self, path: &str, wanted: &Content) -> Result<Option<(Rc<String>, Encoding)>, Trouble> {
         let Some(content) = wanted else { return Ok(None) };
         if let Some(known) = self.texts.borrow().get(content) {
@@ -356,10 +326,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         Ok(Some(text))
     }
 
-    /// Returns the text of a buffer.
-    ///
-    /// # Errors
-    /// When the buffer has no text.
+    /// Returns the text of a buffer. Fails when the buffer has no text.
     pub fn text(&self, path: &str) -> Result<Rc<String>, Trouble> {
         let text = self.text_of(path, &self.document(path)?.now.text)?;
         text.map(|(text, _)| text).ok_or_else(|| {
@@ -385,7 +352,6 @@ impl<'f, F: Files> EditRun<'f, F> {
         document.is_some_and(|document| allows(document.state.workflow_state(), self.session.mode, tool))
     }
 
-    /// Returns the tools that a state allows.
     pub(super) fn allowed_tools(&self, state: WorkflowState) -> Vec<Tool> {
         let mut tools = tools_allowed_in(state, self.session.mode);
         // Closing depends on all documents: another one may be unsaved, and one out of sync may have no edits.
@@ -431,10 +397,8 @@ impl<'f, F: Files> EditRun<'f, F> {
         }
     }
 
-    /// Sets the texts of buffers (`None` deletes the file) as one edit, and saves those in immediate mode. All are edited, or none.
-    ///
-    /// # Errors
-    /// When a text cannot be encoded as its file is, or there is no room to store it.
+    /// Sets the texts of buffers (`None` deletes the file) as one edit, and saves those in immediate mode. All are edited, or none. Fails
+    /// when a text cannot be encoded as its file is, or there is no room to store it.
     pub fn edit(&mut self, operation: &str, texts: Vec<(String, Option<Written>)>) -> Result<Status, Trouble> {
         let mut versions = Vec::new();
         for (path, written) in texts {
@@ -448,10 +412,7 @@ impl<'f, F: Files> EditRun<'f, F> {
         self.put_versions(operation, versions)
     }
 
-    /// Sets buffers to other versions, as [`Self::edit`] does with texts.
-    ///
-    /// # Errors
-    /// When there is no room to store them.
+    /// Sets buffers to other versions, as [`Self::edit`] does with texts. Fails when there is no room to store them.
     pub(super) fn put_versions(&mut self, operation: &str, versions: Vec<(String, Version)>) -> Result<Status, Trouble> {
         let changes = self.become_all(versions)?;
         self.remember(operation, changes.clone());

@@ -15,17 +15,11 @@ use std::io;
 const TRIES: usize = 3;
 
 /// Recovers half-finished saves of killed processes, in all sessions. Returns sentences about the recovery.
-///
-/// # Errors
-/// When the notes cannot be read or written.
 pub(crate) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     finish_those(files, now, |_| true)
 }
 
 /// Recovers half-finished merges of overlays. The caller has acquired the editing lock.
-///
-/// # Errors
-/// When the notes cannot be read or written.
 pub(crate) fn finish_merges<F: Files>(files: &F, now: u64) -> io::Result<()> {
     finish_those(files, now, |session| session.overlay.is_some()).map(drop)
 }
@@ -54,10 +48,8 @@ fn finish_those<F: Files>(files: &F, now: u64, is_meant: impl Fn(&EditSession) -
 }
 
 /// Saves files for the merge of an overlay, as an edit of a new session; returns its handle. The contents are stored. The caller has acquired the
-/// editing lock.
-///
-/// # Errors
-/// When the save cannot be recorded. The inner error: when a file cannot be saved; those already saved are restored, now or by the next process.
+/// editing lock. Fails when the save cannot be recorded. The inner error: when a file cannot be saved; those already saved are restored,
+/// now or by the next process.
 pub(crate) fn save_merge<F: Files>(
     files: &F,
     overlay: &str,
@@ -302,10 +294,8 @@ impl<F: Files> EditRun<'_, F> {
         self.looked.remove(path);
     }
 
-    /// Saves documents, all or none. Records the save first, so that a crash during it is detected.
-    ///
-    /// # Errors
-    /// When the stored bytes of a buffer were lost.
+    /// Saves documents, all or none. Records the save first, so that a crash during it is detected. Fails when the stored bytes of a buffer
+    /// were lost.
     pub fn save(&mut self, paths: &[String]) -> Result<Status, Trouble> {
         self.try_save(paths, TRIES)
     }
@@ -357,7 +347,6 @@ impl<F: Files> EditRun<'_, F> {
         }
     }
 
-    /// Records a save, and saves the files.
     fn save_recorded(&mut self, saves: &[Save], saving: &[Saving]) -> io::Result<Result<(), SaveError>> {
         self.session.saving = saving.to_vec();
         self.is_saving = true;

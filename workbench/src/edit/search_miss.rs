@@ -4,12 +4,10 @@
 use super::files::Files;
 use super::run::EditRun;
 
-/// The searched text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SearchedText {
     /// The file, which equals the buffer.
     File,
-    /// The unsaved buffer.
     Buffer,
 }
 

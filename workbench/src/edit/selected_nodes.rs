@@ -16,7 +16,6 @@ const LISTED: usize = 5;
 /// Characters of a line that are listed.
 const LONGEST: usize = 120;
 
-/// The nodes to replace.
 pub(super) struct NodesToReplace<'w> {
     /// A query of tree-sitter.
     pub(super) selector: &'w str,
@@ -26,10 +25,7 @@ pub(super) struct NodesToReplace<'w> {
     pub(super) is_all: bool,
 }
 
-/// Replaces the node that a selector selects, or all of them.
-///
-/// # Errors
-/// When the selector is invalid, or the file's language has no grammar.
+/// Replaces the node that a selector selects, or all of them. Fails when the selector is invalid, or the file's language has no grammar.
 pub(super) fn replace_nodes<F: Files>(
     run: &mut EditRun<'_, F>,
     path: &str,
@@ -105,7 +101,6 @@ fn outermost_ranges(found: &[Range<usize>]) -> Vec<Range<usize>> {
     outer
 }
 
-/// Replaces each range of a text.
 fn replace_ranges(text: &str, ranges: &[Range<usize>], new: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut at = 0;

@@ -24,7 +24,6 @@ pub struct Version {
     pub text: Content,
     /// Content of the file when it last equalled the buffer. A save overwrites no other content.
     pub base: Content,
-    /// Encoding of the file.
     pub encoding: Encoding,
     /// Permissions of the file, if it existed.
     pub mode: Option<u32>,
@@ -52,24 +51,18 @@ impl Version {
 pub struct Selection {
     /// Content in which they were found.
     pub snapshot: Content,
-    /// The searched text.
     pub needle: String,
-    /// The default replacement.
     pub replacement: String,
-    /// Number of matches.
     pub count: usize,
 }
 
 /// A document of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// State of the document.
     pub state: DocumentState,
-    /// Version in the buffer.
     pub now: Version,
     /// Content of the file when it was last read.
     pub seen: Content,
-    /// The pending choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Selection>,
 }
@@ -77,7 +70,6 @@ pub struct Document {
 /// Change of a file by an edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEdit {
-    /// Path of the file.
     pub path: String,
     /// Version before.
     pub from: Version,
@@ -88,11 +80,9 @@ pub struct FileEdit {
 /// A file in a running save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saving {
-    /// Path of the file.
     pub path: String,
     /// Content before.
     pub from: Content,
-    /// Content to write.
     pub to: Content,
     /// Permissions, if the file is created.
     pub mode: Option<u32>,
@@ -101,7 +91,6 @@ pub struct Saving {
 /// An edit, which can be undone as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
-    /// The operation.
     pub operation: String,
     /// Identifier of the edit in the log.
     pub id: String,
@@ -110,14 +99,11 @@ pub struct Edit {
     /// Order among the operations of all sessions.
     #[serde(default)]
     pub turn: u64,
-    /// Changes of the edited files.
     pub changes: Vec<FileEdit>,
 }
 
-/// A session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditSession {
-    /// Handle of the session.
     pub id: String,
     /// Mode of saving edits.
     pub mode: Mode,
@@ -157,17 +143,11 @@ pub enum NoSession {
     /// No such session was opened here, or it was closed.
     #[error("there is no session {0} in this checkout")]
     Unknown(String),
-    /// The session expired.
     #[error("the session {0} was not used for seven days and has ended")]
     Expired(String),
     /// The session's file is damaged.
     #[error("the session {id} cannot be read: {why}")]
-    Damaged {
-        /// The handle.
-        id: String,
-        /// The error.
-        why: String,
-    },
+    Damaged { id: String, why: String },
     /// The disk reports an error.
     #[error("sessions cannot be read or written: {0}")]
     Io(#[from] io::Error),
@@ -182,7 +162,6 @@ fn journal(id: &str) -> String {
 }
 
 impl EditSession {
-    /// Returns a new session.
     pub fn new(id: String, mode: Mode, now: u64) -> Self {
         Self {
             id,
@@ -201,10 +180,7 @@ impl EditSession {
         }
     }
 
-    /// Loads the session of a handle, as last stored.
-    ///
-    /// # Errors
-    /// When there is no usable session.
+    /// Loads the session of a handle, as last stored. Fails when there is no usable session.
     pub fn load(files: &impl Files, id: &str, now: u64) -> Result<Self, NoSession> {
         let is_handle = (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let unknown = || NoSession::Unknown(id.chars().filter(|c| !c.is_control()).take(40).collect());
@@ -219,39 +195,26 @@ impl EditSession {
         Ok(session)
     }
 
-    /// Whether the session has expired.
     pub(super) fn has_expired(&self, now: u64) -> bool {
         now > self.used.saturating_add(LIFETIME)
     }
 
-    /// Stores the session.
-    ///
-    /// # Errors
-    /// When it cannot be written; the old state then stays.
+    /// Stores the session. Fails when it cannot be written; the old state then stays.
     pub fn store(&self, files: &impl Files) -> io::Result<()> {
         files.write_note(&note_name(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Writes a journal with the running save next to the stored session; after a crash, [`Self::interrupted`] finds it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn begin_saving(&self, files: &impl Files) -> io::Result<()> {
         files.write_note(&journal(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Drops the journal; call once the finished state is stored.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn end_saving(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&journal(&self.id))
     }
 
     /// Returns the sessions with a journal: their process was killed during a save.
-    ///
-    /// # Errors
-    /// When they cannot be read.
     pub fn interrupted(files: &impl Files) -> io::Result<Vec<Self>> {
         let mut all = Vec::new();
         for (name, _) in files.notes("saving")? {
@@ -274,10 +237,6 @@ impl EditSession {
         Ok(all)
     }
 
-    /// Ends the session.
-    ///
-    /// # Errors
-    /// When its note cannot be removed.
     pub fn end_session(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&note_name(&self.id))
     }
@@ -337,9 +296,6 @@ impl Document {
 }
 
 /// Returns all readable sessions, the last used first.
-///
-/// # Errors
-/// When they cannot be listed.
 pub fn list_sessions(files: &impl Files) -> io::Result<Vec<EditSession>> {
     let mut all = Vec::new();
     for (name, _) in files.notes("sessions")? {

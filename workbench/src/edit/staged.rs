@@ -28,7 +28,6 @@ enum How {
     Replace,
     /// Write the file in place.
     InPlace,
-    /// Delete the file.
     Remove,
 }
 
@@ -58,10 +57,7 @@ impl Drop for Batch<'_> {
 }
 
 impl<'s> Staged<'s> {
-    /// Stages a file, with a staged file in every case if it is one of several.
-    ///
-    /// # Errors
-    /// When it cannot be staged, or its stamp changed.
+    /// Stages a file, with a staged file in every case if it is one of several. Fails when it cannot be staged, or its stamp changed.
     pub(super) fn stage_file(disk: &Disk, save: &'s Save, several: bool) -> Result<Self, SaveError> {
         let failed = |error: io::Error| SaveError::Io {
             path: save.path.clone(),
@@ -106,10 +102,6 @@ impl<'s> Staged<'s> {
         stat_if_exists(&self.folder, self.name).is_ok_and(|now| now.as_ref().map(stamp) == self.save.seen)
     }
 
-    /// Saves the file.
-    ///
-    /// # Errors
-    /// The system's error.
     pub(super) fn save(&self) -> io::Result<()> {
         kill_points::check_killed()?;
         match &self.how {

@@ -21,7 +21,6 @@ pub enum Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileRelation {
-    /// Both are equal.
     Idle,
     /// The buffer was edited; the file equals its base.
     PersistPending,
@@ -32,11 +31,9 @@ pub enum FileRelation {
     },
 }
 
-/// The state of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentState {
-    /// Nothing is pending.
     On(FileRelation),
     /// A choice between several matches is pending; the buffer is unchanged.
     SelectionPending(FileRelation),
@@ -94,7 +91,6 @@ pub enum Event {
     Nothing,
     /// A selection no longer matches the buffer.
     Stale,
-    /// The buffer was saved.
     Saved,
     /// The buffer could not be saved; the file is unchanged.
     Unsaved,
@@ -106,7 +102,6 @@ pub enum Event {
     Outside(Reread),
     /// A reread of the file begins.
     RefreshBegun,
-    /// The reread ended.
     Refreshed(Reread),
     /// The file cannot be read as text.
     Unread,
@@ -182,7 +177,6 @@ impl fmt::Display for Status {
     }
 }
 
-/// Returns the transition of an event.
 pub fn transition(state: DocumentState, mode: Mode, event: Event) -> Transition {
     let to = |state: DocumentState, status: Status, effects: &[Effect]| Transition {
         state,

@@ -35,7 +35,6 @@ pub struct SymbolEdit {
     pub symbol: String,
     /// Position of the new text.
     pub at: Where,
-    /// The new text.
     pub new: String,
     /// Treatment of the documentation and attributes of a replaced symbol.
     pub head: HeadPolicy,
@@ -50,7 +49,6 @@ pub struct Refused {
     pub why: String,
     /// Next step for the caller.
     pub hint: String,
-    /// Candidate symbols.
     pub candidates: Vec<String>,
 }
 
@@ -64,10 +62,7 @@ impl Refused {
     }
 }
 
-/// Refuses a file that is not C#; the parser would accept its text.
-///
-/// # Errors
-/// When its name has another extension.
+/// Refuses a file that is not C#; the parser would accept its text. Fails when its name has another extension.
 pub fn requires_csharp(path: &str) -> Result<(), Refused> {
     match path.ends_with(".cs") {
         true => Ok(()),
@@ -78,10 +73,7 @@ pub fn requires_csharp(path: &str) -> Result<(), Refused> {
     }
 }
 
-/// Returns the edited text and a description of the edit.
-///
-/// # Errors
-/// When the symbol is not declared exactly once, or the result is not allowed.
+/// Returns the edited text and a description of the edit. Fails when the symbol is not declared exactly once, or the result is not allowed.
 pub fn edit_symbol(text: &str, request: &SymbolEdit) -> Result<(String, String), Refused> {
     if request.at != Where::Replace {
         refuse_joining_insertion(request)?;

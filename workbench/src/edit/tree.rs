@@ -21,9 +21,6 @@ const WORD: usize = 4;
 const DIGEST: usize = 32;
 
 /// Returns the digests of the files below a root, and a new note if it changed since `known`.
-///
-/// # Errors
-/// When the root cannot be read.
 pub(super) fn read_tree(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io::Result<(Tree, Option<Vec<u8>>)> {
     let rows = known.and_then(rows).unwrap_or_default();
     let mut sources = sources(root, rows.clone());
@@ -45,9 +42,6 @@ pub(super) fn read_tree(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io:
 }
 
 /// Whether [`read_tree`] includes a file of that path.
-///
-/// # Errors
-/// When the root cannot be read.
 pub(super) fn contains_file(root: &Path, guard: &Guard, path: &str) -> io::Result<bool> {
     let held = sources(root, Rows::new()).sets_of_paths(&[all(root, guard)], &[path]);
     Ok(held.map_err(io_error)?.iter().any(|sets| *sets != 0))

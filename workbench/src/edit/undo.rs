@@ -16,7 +16,6 @@ pub(super) struct UndoResult {
     pub(super) operation: String,
     /// Files of the undone edit.
     pub(super) paths: Vec<String>,
-    /// Status of the answer.
     pub(super) status: Status,
 }
 
@@ -51,10 +50,8 @@ fn paths_with_verb(paths: &[String]) -> String {
 }
 
 impl<F: Files> EditRun<'_, F> {
-    /// Undoes the last edit, or redoes it; with `only`, the part of one file in its last edit.
-    ///
-    /// # Errors
-    /// When there is no edit to undo, or foreign writes changed its place and more edits would be lost.
+    /// Undoes the last edit, or redoes it; with `only`, the part of one file in its last edit. Fails when there is no edit to undo, or
+    /// foreign writes changed its place and more edits would be lost.
     pub(super) fn undo_or_redo(&mut self, again: bool, only: Option<&str>) -> Result<UndoResult, Trouble> {
         let stack = if again { &self.session.undone } else { &self.session.done };
         let meant = |change: &FileEdit| only.is_none_or(|only| change.path == only);
@@ -175,10 +172,7 @@ impl<F: Files> EditRun<'_, F> {
     }
 
     /// Treats a foreign write equal to unsaved edits as foreign: undo does not revert it. The edits of the file are rebased onto the foreign text, as
-    /// git rebases commits; with `all`, they are dropped.
-    ///
-    /// # Errors
-    /// When one of the texts was lost, or there is no room.
+    /// git rebases commits; with `all`, they are dropped. Fails when one of the texts was lost, or there is no room.
     pub(super) fn rebase_onto_foreign_write(&mut self, path: &str, base: &Content, theirs: &Version, all: bool) -> Result<(), Trouble> {
         let mut done = self.session.done.clone();
         let made_of_it = |change: &&mut FileEdit| change.path == path && change.from.base == *base && change.to.base == *base;

@@ -56,10 +56,7 @@ impl Mode {
     }
 }
 
-/// Parses the lines of a patch, given without and with their ends.
-///
-/// # Errors
-/// When the patch is malformed, with the error and its line.
+/// Parses the lines of a patch, given without and with their ends. Fails when the patch is malformed, with the error and its line.
 pub(super) fn parse_patches(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, String> {
     let mut files = Vec::new();
     let mut head = GitHeader::default();

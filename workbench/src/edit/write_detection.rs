@@ -15,10 +15,7 @@ use std::rc::Rc;
 
 impl<F: Files> EditRun<'_, F> {
     /// Checks the file of a document before an operation. A foreign write is taken over if the buffer has no edits; edits whose own lines are
-    /// untouched are carried over. The event is reported; `Conflict` at every check.
-    ///
-    /// # Errors
-    /// When the file can no longer be read as text.
+    /// untouched are carried over. The event is reported; `Conflict` at every check. Fails when the file can no longer be read as text.
     pub fn read_document_file(&mut self, path: &str) -> Result<Reread, Trouble> {
         if let Some(trouble) = self.not_allowed(path) {
             return Err(trouble);
@@ -126,10 +123,7 @@ impl<F: Files> EditRun<'_, F> {
     }
 
     /// Carries the edits from `base` to `ours` over to `theirs`, and reports whether some were there already; `None` when both change one place, or a
-    /// text is missing. The result is in memory, not stored yet.
-    ///
-    /// # Errors
-    /// When one of the texts was lost.
+    /// text is missing. The result is in memory, not stored yet. Fails when one of the texts was lost.
     pub(super) fn carry_over(
         &mut self,
         path: &str,
@@ -149,9 +143,6 @@ impl<F: Files> EditRun<'_, F> {
 
     /// Rereads a file by request. Conflicting edits are dropped, as the second result reports, if the conflict was reported before; `undo` restores
     /// them.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
     pub fn refresh(&mut self, path: &str) -> Result<(Reread, bool), Trouble> {
         let before = self.document(path)?.clone();
         let found = self.read_document_file(path)?;
@@ -222,10 +213,7 @@ impl<F: Files> EditRun<'_, F> {
     }
 
     /// Drops unsaved edits: the buffer becomes the file or, if that cannot be read, the buffer's base. A returned change can be undone once it is
-    /// remembered.
-    ///
-    /// # Errors
-    /// When there is no room to keep the text.
+    /// remembered. Fails when there is no room to keep the text.
     pub(super) fn discard(&mut self, path: &str) -> Result<(Status, Option<FileEdit>), Trouble> {
         if let Some(trouble) = self.not_allowed(path) {
             return Err(trouble);

@@ -11,9 +11,7 @@ use producers::csharp::model::{Member, MemberKind, TypeKind};
 pub(super) struct Canonical {
     /// Name, arity and parameter types, by which the compiler distinguishes overloads.
     pub(super) key: String,
-    /// Accessibility in effect.
     pub(super) access: String,
-    /// The whole declaration.
     pub(super) text: String,
     /// The key as a documentation identifier with types as written.
     pub(super) id: String,

@@ -41,9 +41,7 @@ pub const TARGETS: [&str; 8] = [
 #[derive(Debug, thiserror::Error)]
 #[error("the output of {label} cannot be read: {reason}")]
 pub struct FactsError {
-    /// Label of the output.
     pub label: String,
-    /// The cause.
     pub reason: String,
 }
 
@@ -62,9 +60,6 @@ struct Outputs {
 }
 
 /// Returns the facts as JSON lines, sorted by kind of record and then by subject.
-///
-/// # Errors
-/// When an output is malformed.
 pub fn fact_lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<String, FactsError> {
     let mut read = Outputs::default();
     for (label, bytes) in outputs {
@@ -170,7 +165,6 @@ impl Outputs {
     }
 }
 
-/// Returns the message of a failure.
 fn failure_message(failure: Failure) -> String {
     match failure {
         Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) | Failure::Limit(diagnostic) => diagnostic.message,

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 /// The target of each `using X = …`, in the form of [`simple`].
 pub(super) type Aliases = BTreeMap<String, String>;
 
-/// Returns the tokens of a canonical text.
 pub(super) fn canonical_tokens(text: &str) -> Vec<&str> {
     lexer::lex(text).tokens.iter().map(|token| token.text(text)).collect()
 }

@@ -16,9 +16,6 @@ use std::io;
 const REMOVED_AFTER: u64 = 16;
 
 /// Returns the handles of the sessions that have unsaved edits of the document of these names, the last used first.
-///
-/// # Errors
-/// When sessions cannot be read.
 pub fn sessions_with_edits(files: &impl Files, names: &BTreeSet<String>) -> io::Result<Vec<String>> {
     let sessions = session::list_sessions(files)?.into_iter();
     let edited = |session: &EditSession| session.documents.iter().any(|(path, one)| names.contains(path) && one.is_edited());
@@ -26,10 +23,8 @@ pub fn sessions_with_edits(files: &impl Files, names: &BTreeSet<String>) -> io::
 }
 
 /// Records a look at a document; `bytes` are those of the contents that it names. Returns the document's journal, and the effects that the answer
-/// reports. Callers acquire the lock before they read the document, or the later of two processes may record what it read earlier.
-///
-/// # Errors
-/// When the log cannot be read or written; then nothing is recorded.
+/// reports. Callers acquire the lock before they read the document, or the later of two processes may record what it read earlier. Fails
+/// when the log cannot be read or written; then nothing is recorded.
 pub fn record_look<F: Files>(files: &F, _: &F::EditLock, look: Look, bytes: &[&[u8]]) -> io::Result<(Journal, LookEffects)> {
     let log = DraftLog::from_files(files)?;
     let before = log.journal(&look.path);
@@ -59,10 +54,8 @@ pub fn record_look<F: Files>(files: &F, _: &F::EditLock, look: Look, bytes: &[&[
     Ok((journal, effects))
 }
 
-/// Records a failed edit without a session. Does nothing for a document that no live context has shown.
-///
-/// # Errors
-/// When the document, or stored data of it, cannot be read or written.
+/// Records a failed edit without a session. Does nothing for a document that no live context has shown. Fails when the document, or stored
+/// data of it, cannot be read or written.
 pub fn record_failed_try<F: Files>(files: &F, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
     let lock = files.lock_for_editing()?;
     let path = DocumentNames::from_path(files, path)?.path;
@@ -87,7 +80,6 @@ pub fn record_failed_try<F: Files>(files: &F, path: &str, (operation, why): (&st
 pub struct Buffer {
     /// Path of the document in the session.
     pub path: String,
-    /// Text of the buffer.
     pub text: String,
     /// The text of the base of the buffer; `None` if there was no file.
     pub base: Option<String>,
@@ -106,10 +98,7 @@ pub enum Missing {
     Moved,
 }
 
-/// Returns a document as it is in a session, by the first of several names that the session knows.
-///
-/// # Errors
-/// When there is no such session.
+/// Returns a document as it is in a session, by the first of several names that the session knows. Fails when there is no such session.
 pub fn buffer<'n, F: Files>(
     files: &F,
     handle: &str,

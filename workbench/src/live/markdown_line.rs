@@ -1,6 +1,5 @@
 //! Formats texts so that they stay within their line of Markdown.
 
-/// Returns a text in one line.
 pub(super) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

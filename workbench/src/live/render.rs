@@ -24,9 +24,7 @@ const FRAME: usize = 40;
 /// A document with everything that a rendering can show.
 #[derive(Clone, Debug)]
 pub struct Live<'l> {
-    /// Path of the document.
     pub path: &'l str,
-    /// Text of the document.
     pub text: &'l str,
     /// Number of the document's version.
     pub version: u64,
@@ -40,11 +38,9 @@ pub struct Live<'l> {
     pub recent: Vec<&'l Version>,
     /// The anchor's name, its number, and the changes since.
     pub anchor: Option<(String, u64, Difference)>,
-    /// State of the editor.
     pub editor: &'l Editor,
     /// Plans, newest first.
     pub plans: Vec<&'l Plan>,
-    /// Formats a moment.
     pub moment: fn(u64) -> String,
 }
 

@@ -6,9 +6,6 @@ use producers::languages::model::{Definition, FileSymbols};
 use producers::languages::{outline, tags};
 
 /// Returns the definitions and uses of a file; `None` if no target describes it.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub fn symbols_of_file<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Result<Option<FileSymbols>, O::Error> {
     let Some(target) = names.teller(file) else { return Ok(None) };
     let label = file_label(file, target);

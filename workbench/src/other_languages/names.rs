@@ -12,11 +12,9 @@ pub const TABLES: &str = "//index/...:names";
 /// A definition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherSymbol {
-    /// Path of the file.
     pub file: String,
     /// Path in the file: `Client.get`.
     pub within: String,
-    /// Name of the definition.
     pub name: String,
     /// `class`, `function` …
     pub kind: String,
@@ -51,9 +49,6 @@ const SCIP: &str = "//index/scip:names";
 
 impl OtherNames {
     /// Reads the tables.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are malformed.
     pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut names = Self::default();
         let mut read = outputs.read(&[TABLES.to_owned()])?;
@@ -111,7 +106,6 @@ impl OtherNames {
         self.target(file).or_else(|| self.grammar_files.contains(file).then_some("tags"))
     }
 
-    /// Returns the files with definitions.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.targets.keys().map(String::as_str)
     }

@@ -15,9 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const TABLES: &str = "//index/...:uses";
 
 /// Finds the usages. An index that bound the definition is trusted for its own files; elsewhere, and where nothing is bound, uses are found by name.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSymbol) -> Result<Usages, O::Error> {
     let mut found = Usages::default();
     let own = files::symbols_of_file(outputs, names, &symbol.file)?.unwrap_or_default();

@@ -18,10 +18,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Returns the documents that an overlay puts in place of files, and counts the overlay as used.
-///
-/// # Errors
-/// When there is no such overlay, or its texts are missing.
+/// Returns the documents that an overlay puts in place of files, and counts the overlay as used. Fails when there is no such overlay, or
+/// its texts are missing.
 pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
     note_use(files, name, now)?;
     let _alone = files.lock_for_editing()?;
@@ -62,16 +60,12 @@ fn engine_on_documents(engine: Engine, documents: Documents, on_results: OnResul
     }
 }
 
-/// Records results that an overlay needs.
 fn note_needed_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
     let _alone = files.lock_for_editing()?;
     texts::add_results(files, name, keys)
 }
 
 /// Returns the results that living overlays and sessions of the workspace at a root need, and those of merged and closed ones since its last build.
-///
-/// # Errors
-/// When they cannot be read.
 pub fn needed_results(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> {
     let files = Disk::new(root);
     let mut needed = BTreeSet::new();
@@ -89,10 +83,7 @@ pub fn needed_results(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, Over
     Ok(needed)
 }
 
-/// Leaves the results of an ending session to the workspace, as a merged overlay does.
-///
-/// # Errors
-/// When that cannot be recorded.
+/// Leaves the results of an ending session to the workspace, as a merged overlay does. Fails when that cannot be recorded.
 pub fn leave_results(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     let files = Disk::new(root);
     if EditSession::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
@@ -104,9 +95,6 @@ pub fn leave_results(root: &Path, handle: &str, now: u64) -> Result<(), OverlayE
 
 /// Releases the results of merged overlays and closed sessions if the graph of the workspace at a root, just built, is current: the graph then refers
 /// to those that it needs.
-///
-/// # Errors
-/// When they cannot be read or removed.
 pub fn release_merged_results(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {
     let files = Disk::new(root);
     if texts::merged_results(&files)?.is_none() || !is_current() {

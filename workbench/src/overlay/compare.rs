@@ -12,7 +12,6 @@ use engine::values::digest::Digest;
 /// A compared document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// Path of the file.
     pub path: String,
     /// Kind of the change: whether the overlay changes, adds or removes the file.
     pub kind: OverlayChange,
@@ -50,10 +49,7 @@ pub enum Since {
     Blocked,
 }
 
-/// Compares the documents of an overlay, in order of their paths.
-///
-/// # Errors
-/// When there is no such overlay, or its texts are missing.
+/// Compares the documents of an overlay, in order of their paths. Fails when there is no such overlay, or its texts are missing.
 pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared>, OverlayError> {
     overlay_or_session(files, name, now)?;
     let _alone = files.lock_for_editing()?;

@@ -9,7 +9,6 @@ use std::io;
 /// Limit of characters of the user's input that an error repeats.
 const SHOWN: usize = 120;
 
-/// An error of an overlay.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
     /// The request is invalid.

@@ -43,7 +43,6 @@ pub enum How {
     Written,
     /// The file gets the changes of both sides.
     Joined,
-    /// The file is removed.
     Removed,
     /// The file already equals the document.
     Same,
@@ -63,7 +62,6 @@ pub struct Span {
 /// A region that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// The file.
     pub path: String,
     /// The cause, in one sentence.
     pub why: String,
@@ -82,10 +80,8 @@ pub(super) enum Outcome {
     Clash(Vec<Conflict>),
 }
 
-/// Merges an overlay and ends it, unless there are conflicts.
-///
-/// # Errors
-/// When there is no such overlay, its texts are missing, or files cannot be written; then no file is written.
+/// Merges an overlay and ends it, unless there are conflicts. Fails when there is no such overlay, its texts are missing, or files cannot
+/// be written; then no file is written.
 pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, OverlayError> {
     unexpired_overlay(files, name, now)?;
     let _alone = files.lock_for_editing()?;

@@ -47,19 +47,13 @@ pub enum Patched {
     Same(Vec<String>),
 }
 
-/// Applies a patch, whole or not at all.
-///
-/// # Errors
-/// When there is no such overlay, or a part of the patch does not fit, with its position; or when it deletes, without showing the contents, a file
-/// that was changed since the overlay was opened.
+/// Applies a patch, whole or not at all. Fails when there is no such overlay, or a part of the patch does not fit, with its position; or
+/// when it deletes, without showing the contents, a file that was changed since the overlay was opened.
 pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<Patched, OverlayError> {
     apply_over(files, name, patch, false, now)
 }
 
-/// As [`apply`]; with `onto_now` the patch is based on the present files.
-///
-/// # Errors
-/// As [`apply`].
+/// As [`apply`]; with `onto_now` the patch is based on the present files. Fails as [`apply`] does.
 pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, now: u64) -> Result<Patched, OverlayError> {
     unexpired_overlay(files, name, now)?;
     let unsaid = if onto_now { BTreeSet::new() } else { unsaid(files, patch) };

@@ -38,18 +38,14 @@ pub enum PutEffect {
     Changed,
     /// A file that the workspace does not have was added.
     Added,
-    /// The file is removed.
     Removed,
     /// The document was dropped: the workspace's file shows again.
     Dropped,
-    /// Nothing changed.
     Same,
 }
 
-/// Puts a document. Returns the path of the real file, the result and the overlay.
-///
-/// # Errors
-/// When there is no such overlay, the path is not allowed, the file changed since the overlay was opened, or the text is invalid or cannot be stored.
+/// Puts a document. Returns the path of the real file, the result and the overlay. Fails when there is no such overlay, the path is not
+/// allowed, the file changed since the overlay was opened, or the text is invalid or cannot be stored.
 pub fn write_document<F: Files>(
     files: &F,
     name: &str,
@@ -61,9 +57,7 @@ pub fn write_document<F: Files>(
 }
 
 /// Puts a document. With `onto_now` its base is the present file, whatever its state at the opening of the overlay; otherwise that state.
-///
-/// # Errors
-/// As [`write_document`].
+/// Fails as [`write_document`] does.
 pub fn write_over<F: Files>(
     files: &F,
     name: &str,
@@ -117,7 +111,6 @@ fn recorded_path(path: &str) -> String {
     parts.join("/")
 }
 
-/// Encodes a text in the encoding of the path.
 fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, wanted: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
     let encoding = match wanted {
         Some(encoding) => encoding,
@@ -145,7 +138,6 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
     Ok(PutEffect::Dropped)
 }
 
-/// Reads a file of the workspace.
 fn read_workspace_file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
     let found = files.read(path).map_err(|error| {
         let hint = "an overlay replaces text files; check the path";
@@ -211,7 +203,6 @@ pub(super) enum MadeOf {
     Opening,
     /// The content that the overlay shows: its earlier document, or the present file.
     Shown,
-    /// The present file.
     Now,
 }
 

@@ -64,10 +64,7 @@ fn expired_overlay(name: &str, overlay: &Overlay) -> OverlayError {
     OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }
 
-/// Returns the unexpired overlay of a name.
-///
-/// # Errors
-/// When the overlay does not exist, has expired or cannot be read.
+/// Returns the unexpired overlay of a name. Fails when the overlay does not exist, has expired or cannot be read.
 pub fn unexpired_overlay<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     check_name(name)?;
     match read_overlay_record(files, name)? {
@@ -83,17 +80,12 @@ pub fn unexpired_overlay<F: Files>(files: &F, name: &str, now: u64) -> Result<Ov
 }
 
 /// Whether a name does not belong to an overlay, so that it can only be an edit session's.
-///
-/// # Errors
-/// When the record cannot be read.
 pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError> {
     Ok(files.read_note(&overlay_note_name(name))?.is_none())
 }
 
-/// Returns the documents that replace files under a name: an overlay, or the unsaved documents of an edit session.
-///
-/// # Errors
-/// When no overlay has the name, or it has expired, or it cannot be read.
+/// Returns the documents that replace files under a name: an overlay, or the unsaved documents of an edit session. Fails when no overlay
+/// has the name, or it has expired, or it cannot be read.
 pub(super) fn overlay_or_session<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
     match unexpired_overlay(files, name, now) {
         Err(why) if is_session(files, name).is_ok_and(|is| is) => session_overlays::overlay(files, name, now)?.ok_or(why),
@@ -102,9 +94,6 @@ pub(super) fn overlay_or_session<F: Files>(files: &F, name: &str, now: u64) -> R
 }
 
 /// Whether results built under a name are still needed.
-///
-/// # Errors
-/// When the record cannot be read.
 pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, OverlayError> {
     Ok(match read_overlay_record(files, name)? {
         Some(overlay) => overlay.is_none_or(|overlay| !overlay.is_over(now)),
@@ -112,7 +101,6 @@ pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, O
     })
 }
 
-/// Writes a record.
 pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     Ok(files.write_note(
         &overlay_note_name(name),
@@ -120,10 +108,8 @@ pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Resul
     )?)
 }
 
-/// Opens an overlay, or continues the one of that name; `lifetime` in seconds. Returns whether it is new. Removes expired overlays.
-///
-/// # Errors
-/// When the name is invalid, or the overlay cannot be stored.
+/// Opens an overlay, or continues the one of that name; `lifetime` in seconds. Returns whether it is new. Removes expired overlays. Fails
+/// when the name is invalid, or the overlay cannot be stored.
 pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) -> Result<(Overlay, bool), OverlayError> {
     check_name(name)?;
     if let Some(wrong) = lifetime.filter(|lifetime| !(1..=LONGEST_LIFE).contains(lifetime)) {
@@ -162,10 +148,7 @@ pub fn open_or_continue<F: Files>(files: &F, name: &str, lifetime: Option<u64>, 
 }
 
 /// Records the use of an overlay, unless that was recorded a moment ago or nothing can be written. A session, which only edits keep alive, instead
-/// takes over writes of other processes.
-///
-/// # Errors
-/// When no overlay has the name.
+/// takes over writes of other processes. Fails when no overlay has the name.
 pub fn note_use<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let overlay = overlay_or_session(files, name, now)?;
     if is_session(files, name)? {
@@ -188,10 +171,8 @@ fn renew<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> 
     store(files, name, &overlay)
 }
 
-/// Ends an overlay: removes its documents and leaves the workspace unchanged. Returns the number of its documents, as far as known.
-///
-/// # Errors
-/// When no overlay has the name, or it cannot be removed.
+/// Ends an overlay: removes its documents and leaves the workspace unchanged. Returns the number of its documents, as far as known. Fails
+/// when no overlay has the name, or it cannot be removed.
 pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, OverlayError> {
     check_name(name)?;
     let _alone = files.lock_for_editing()?;

@@ -14,10 +14,8 @@ use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 
-/// Returns the overlay of a session's edits; `None` when there is no session of that handle.
-///
-/// # Errors
-/// When the session cannot be read, or has expired.
+/// Returns the overlay of a session's edits; `None` when there is no session of that handle. Fails when the session cannot be read, or has
+/// expired.
 pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Option<Overlay>, OverlayError> {
     let session = match EditSession::load(files, handle, now) {
         Ok(session) => session,
@@ -64,9 +62,7 @@ pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
 }
 
 /// Checks that the unsaved documents of a session can replace files: they can be saved, and define neither the sources nor the targets.
-///
-/// # Errors
-/// When they cannot, with the file.
+/// Fails when they cannot, with the file.
 pub(super) fn check_replaceable_documents<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), OverlayError> {
     let Ok(session) = EditSession::load(files, handle, now) else {
         return Ok(());

@@ -27,10 +27,7 @@ pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Op
     Ok(Some(digest))
 }
 
-/// Reads a text of an overlay; `None` stays `None`.
-///
-/// # Errors
-/// When it is missing, or its bytes do not match the digest.
+/// Reads a text of an overlay; `None` stays `None`. Fails when it is missing, or its bytes do not match the digest.
 pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
     read_kept_content(files, &digest.to_string())?.map(Some).ok_or_else(|| {
@@ -44,7 +41,6 @@ pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result
     })
 }
 
-/// Returns the documents that replace files.
 pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, OverlayDocument>) -> Result<Documents, OverlayError> {
     let texts = documents.iter().map(|(path, document)| {
         let bytes = read_overlay_text(files, document.now.as_ref())?;
@@ -67,7 +63,6 @@ fn encode_keys(keys: &BTreeSet<ActionKey>) -> Vec<u8> {
     keys.iter().flat_map(|key| key.0.0).collect()
 }
 
-/// Adds results to those of an overlay.
 pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
     let mut all = results_of(files, name)?;
     let before = all.len();
@@ -82,7 +77,6 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
 pub(super) struct Merged {
     /// Expiry of the results, in seconds since 1970.
     pub(super) until: u64,
-    /// Keys of the results.
     pub(super) keys: BTreeSet<ActionKey>,
 }
 

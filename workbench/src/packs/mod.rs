@@ -32,7 +32,6 @@ const HEAD: &str = "# Packs made at run time; cortex rewrites this file with eve
 pub struct Pack {
     /// Name of the pack, as in `//packs/NAME:pack`.
     pub name: String,
-    /// Definition of the pack.
     pub row: PackRow,
     /// Whether the pack was created at run time, so that it may be replaced and removed here.
     pub made: bool,
@@ -41,11 +40,9 @@ pub struct Pack {
 /// The result of putting a pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PackOutcome {
-    /// A new pack was added.
     Added,
     /// A pack of that name was replaced.
     Replaced,
-    /// The same pack existed.
     AlreadyPresent,
 }
 
@@ -66,10 +63,7 @@ impl From<io::Error> for PackError {
     }
 }
 
-/// Returns all packs, by name.
-///
-/// # Errors
-/// When the manifest or the file of packs is wrong.
+/// Returns all packs, by name. Fails when the manifest or the file of packs is wrong.
 pub fn list_packs(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
     let manifest = workspace.manifest()?;
     let own = workspace.manifest_with("")?;
@@ -81,10 +75,7 @@ pub fn list_packs(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
     Ok(packs.collect())
 }
 
-/// Returns the patterns of each tag that filters may name.
-///
-/// # Errors
-/// When the manifest is wrong.
+/// Returns the patterns of each tag that filters may name. Fails when the manifest is wrong.
 pub fn tags(workspace: &Workspace) -> Result<BTreeMap<String, Vec<String>>, WorkbenchError> {
     let manifest = workspace.manifest()?;
     let rows = manifest.table(TAGS).into_iter().flatten();
@@ -104,10 +95,8 @@ fn is_declared(manifest: &Manifest, name: &str) -> bool {
     manifest.table(TABLE).is_some_and(|rows| rows.contains_key(name))
 }
 
-/// Adds a pack, or replaces one that was created at run time, and updates the open workspace.
-///
-/// # Errors
-/// When it is refused, or the file cannot be written; then nothing changes.
+/// Adds a pack, or replaces one that was created at run time, and updates the open workspace. Fails when it is refused, or the file cannot
+/// be written; then nothing changes.
 pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<PackOutcome, PackError> {
     let manifest = workspace.manifest()?;
     let tags: Vec<&str> = manifest.table(TAGS).into_iter().flatten().map(|(tag, _)| tag.as_str()).collect();
@@ -133,10 +122,8 @@ pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Resul
     Ok(put)
 }
 
-/// Removes a pack that was created at run time. Returns whether there was one. The next build removes its outputs.
-///
-/// # Errors
-/// When the pack is in `cortex.toml`, or the file cannot be written.
+/// Removes a pack that was created at run time. Returns whether there was one. The next build removes its outputs. Fails when the pack is
+/// in `cortex.toml`, or the file cannot be written.
 pub fn remove_pack(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> {
     change_packs(workspace, name, |packs| packs.remove(name).is_some())
 }

@@ -40,7 +40,6 @@ impl<'a, G: QueryGraph> Evaluation<'a, G> {
         }
     }
 
-    /// Returns the nodes as a set.
     pub(super) fn set(&mut self, expr: &Expr) -> Result<NodeSet, EngineError> {
         Ok(match expr {
             Expr::Pattern(number) => self.graph.matched_nodes(*number).iter().copied().collect(),

@@ -57,7 +57,6 @@ impl Query {
 /// An expression. Chains of operators are flat, so that only nesting costs depth.
 #[derive(Clone, Debug)]
 pub enum Expr {
-    /// A pattern by number.
     Pattern(usize),
     /// A name by number.
     Variable(usize),
@@ -71,9 +70,7 @@ pub enum Expr {
     Rdeps {
         /// Limits the readers to these nodes and their transitive inputs.
         universe: Option<Box<Expr>>,
-        /// The nodes.
         of: Box<Expr>,
-        /// Limit of steps.
         depth: Option<u32>,
     },
     /// A shortest path from one of the first to one of the second.
@@ -139,11 +136,9 @@ pub const ATTRIBUTES: [(&str, Attribute); 8] = [
 /// A set operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// In either.
     Union,
     /// In the first only.
     Except,
-    /// In both.
     Intersect,
 }
 
@@ -169,7 +164,6 @@ trait QueryGraph {
     fn reads(&self, id: NodeId) -> Vec<NodeId>;
     /// Returns the readers of a node, perhaps repeated.
     fn readers(&self, id: NodeId) -> Vec<NodeId>;
-    /// Returns the node's label.
     fn label(&self, id: NodeId) -> String;
     /// Returns the implementation that builds the node.
     fn kind(&self, id: NodeId) -> String;
@@ -180,7 +174,6 @@ trait QueryGraph {
 }
 
 impl Test {
-    /// Whether the text passes.
     pub fn passes(&self, text: &str) -> bool {
         match self {
             Self::Name(name) => name.matches(text),

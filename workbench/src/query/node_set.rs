@@ -2,14 +2,12 @@
 
 use engine::graph::NodeId;
 
-/// A set of nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeSet {
     words: Vec<u64>,
 }
 
 impl NodeSet {
-    /// Whether the node is in the set.
     pub(super) fn contains(&self, id: NodeId) -> bool {
         self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
     }

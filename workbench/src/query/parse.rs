@@ -13,10 +13,7 @@ const FUNCTIONS: [&str; 8] = ["deps", "rdeps", "somepath", "allpaths", "kind", "
 /// Limit of memory of a regular expression, in bytes.
 const REGEX_SIZE: usize = 1 << 20;
 
-/// Parses a query.
-///
-/// # Errors
-/// The first syntax error.
+/// Parses a query. Errors: the first syntax error.
 pub fn parse(text: &str) -> Result<Query, QueryError> {
     let mut parser = Parser {
         text,

@@ -21,13 +21,11 @@ use std::sync::Arc;
 pub struct QueryNode {
     /// Number of the node in the session's graph.
     pub id: NodeId,
-    /// Label of the node.
     pub label: Arc<str>,
     /// Name of the implementation that builds the node; `source` for files and sets.
     pub kind: String,
 }
 
-/// The result of a query.
 #[derive(Debug, Default)]
 pub struct QueryResult {
     /// The nodes, by label; those of a path in the order of the path.
@@ -42,10 +40,6 @@ pub struct QueryResult {
     pub unsure: usize,
 }
 
-/// Answers a query.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn answer(session: &mut Session, query: &Query, edges: bool) -> Result<QueryResult, EngineError> {
     let reach = reach(&query.expr).max(if edges { Reach::Below } else { Reach::Named });
     let survey = session.survey(&query.patterns, reach)?;

@@ -12,9 +12,7 @@ use std::sync::Arc;
 /// A node to draw.
 #[derive(Clone, Debug)]
 pub struct NearNode {
-    /// Label of the node.
     pub label: Arc<str>,
-    /// State of the node.
     pub state: DrawnState,
     /// Number of inputs of the node that are not drawn.
     pub more_inputs: usize,
@@ -34,9 +32,6 @@ pub struct NearGraph {
 }
 
 /// Chooses the nodes near a label; `None` when the graph does not have it. Marked nodes come first.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn draw_near(session: &mut Session, label: &str) -> Result<Option<NearGraph>, WorkbenchError> {
     let Some(focus) = session.graph.find(label) else {
         return Ok(None);

@@ -41,7 +41,6 @@ pub type AvailableBytes = Option<Arc<[u8]>>;
 /// The versions of a target.
 #[derive(Debug)]
 pub struct Lineage {
-    /// Label of the target.
     pub label: Arc<str>,
     /// The newest versions, the newest first.
     pub versions: Vec<Version>,
@@ -54,9 +53,7 @@ pub struct Lineage {
 /// The difference of a version from the one before.
 #[derive(Debug)]
 pub struct VersionDifference {
-    /// The numbers of both.
     pub numbers: (i64, i64),
-    /// Both outputs.
     pub outputs: (AvailableBytes, AvailableBytes),
     /// The inputs whose digests differ, with their outputs; `None` when the inputs of either are unknown.
     pub inputs: Option<Vec<(InputChange, AvailableBytes, AvailableBytes)>>,
@@ -71,7 +68,6 @@ pub struct VersionDifference {
 /// A source file that was read with other content.
 #[derive(Debug)]
 pub struct SourceChange {
-    /// Path of the file.
     pub path: String,
     /// Whether the older version read the file.
     pub before: bool,
@@ -89,9 +85,6 @@ pub struct Sources<'s> {
 
 impl<'s> Sources<'s> {
     /// Creates one that searches the store, the workspace and git.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn new(root: &'s Path, session: &'s Session) -> Result<Self, WorkbenchError> {
         let past = Past::new(root, session, &[]).map_err(EngineError::from)?;
         Ok(Self { past, left: LOOKUPS })
@@ -115,9 +108,6 @@ impl<'s> Sources<'s> {
 }
 
 /// Returns the versions of a target; `None` when it has none.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn lineage(
     workspace: &Workspace,
     session: &Session,

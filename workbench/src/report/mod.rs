@@ -64,9 +64,7 @@ impl DrawnState {
 /// A node of the graph, as a report shows it.
 #[derive(Clone, Debug)]
 pub struct ReportTarget {
-    /// Label of the node.
     pub label: Arc<str>,
-    /// State of the node.
     pub state: DrawnState,
     /// Implementation and version of the last result; `None` for sources and targets that were never built.
     pub producer: Option<String>,
@@ -93,7 +91,6 @@ pub struct ReportTarget {
 /// A step of the path to the cause of a stale node: the node, and at the end of the path the cause.
 #[derive(Clone, Debug)]
 pub struct CauseStep {
-    /// The node.
     pub label: Arc<str>,
     /// The cause, at the end of the path.
     pub reason: Option<Reason>,
@@ -130,7 +127,6 @@ pub struct FocusGraph {
 pub struct Report {
     /// `[workspace] name`.
     pub name: String,
-    /// Source files.
     pub files: usize,
     /// Source files that changed since the last build.
     pub changed: Vec<String>,
@@ -144,7 +140,6 @@ pub struct Report {
     pub builds: Vec<BuildRecord>,
     /// The cost of models.
     pub spending: Spending,
-    /// The currency of prices.
     pub currency: Option<String>,
     /// The graph near one target; `None` when nothing was ever built.
     pub near: Option<FocusGraph>,
@@ -157,10 +152,8 @@ const LINEAGES: usize = 5;
 
 impl Report {
     /// Gathers everything about the workspace, with the graph near `label`, or else near the hottest target: the one whose output changed most often,
-    /// with the longest run among equals; targets of the whole workspace only if there are no others.
-    ///
-    /// # Errors
-    /// When the manifest is wrong, or the store or the sources cannot be read.
+    /// with the longest run among equals; targets of the whole workspace only if there are no others. Fails when the manifest is wrong, or
+    /// the store or the sources cannot be read.
     pub fn gather(workspace: &Workspace, label: Option<&str>) -> Result<Self, WorkbenchError> {
         // A dry run settles the nodes that it visits, so read the marks with their causes first.
         let mut session = workspace.session()?;

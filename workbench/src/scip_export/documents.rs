@@ -84,9 +84,6 @@ impl Text {
 
 impl Documents {
     /// Reads the files; adds the labels of missing ones to `unread`.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read.
     pub(super) fn from_outputs<O: Outputs>(outputs: &mut O, files: &BTreeSet<&String>, unread: &mut Vec<String>) -> Result<Self, O::Error> {
         let labels: Vec<String> = files.iter().map(|file| file_label(file, "source")).collect();
         let mut texts = BTreeMap::new();

@@ -33,20 +33,15 @@ const TYPES_AT_ONCE: usize = 256;
 pub struct Exported {
     /// The encoded index.
     pub bytes: Vec<u8>,
-    /// Number of documents.
     pub documents: usize,
     /// Number of definitions; each part of a partial type counts.
     pub symbols: usize,
-    /// Number of occurrences.
     pub occurrences: usize,
     /// Labels of missing outputs, whose facts are missing.
     pub unread: Vec<String>,
 }
 
 /// Exports the index of a workspace. `project_root`: the URI that its paths are relative to; `version`: of the program.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str, version: &str) -> Result<Exported, O::Error> {
     let mut unread = Vec::new();
     let mut documents = Vec::new();
@@ -86,7 +81,6 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
     })
 }
 
-/// Adds all declarations.
 fn define<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents) -> Result<(), O::Error> {
     let all: Vec<(&String, &NamedType)> = names.iter().collect();
     for some in all.chunks(TYPES_AT_ONCE) {
@@ -107,7 +101,6 @@ fn define<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents)
     Ok(())
 }
 
-/// Adds all uses.
 fn add_uses<O: Outputs>(outputs: &mut O, names: &TypesByKey, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
     for (label, _, bytes) in outputs_of_types(outputs, "usages", unread)? {
         let damaged = || SymbolError::damaged().at_label(&label);

@@ -24,9 +24,7 @@ pub(super) type TypesByKey = BTreeMap<String, NamedType>;
 
 /// A type with its symbols.
 pub(super) struct NamedType {
-    /// Symbol of the type.
     pub(super) symbol: Rc<str>,
-    /// Row of the type.
     pub(super) row: TypeRow,
     /// Declaration and documentation of the type.
     pub(super) described: Described,
@@ -38,7 +36,6 @@ pub(super) struct NamedType {
 
 /// A member with its symbol.
 pub(super) struct NamedMember {
-    /// Symbol of the member.
     pub(super) symbol: Rc<str>,
     /// The data that distinguishes overloads.
     pub(super) overload: Overload,
@@ -51,12 +48,10 @@ pub(super) struct NamedMember {
 pub(super) struct Described {
     /// The declaration in one line.
     pub(super) signature: String,
-    /// The documentation.
     pub(super) doc: String,
 }
 
 impl NamedType {
-    /// Returns a member, by its key.
     pub(super) fn member(&self, key: &str) -> Option<&NamedMember> {
         let at = self.members.binary_search_by(|member| member.overload.key.as_str().cmp(key)).ok()?;
         self.members.get(at)
@@ -64,9 +59,6 @@ impl NamedType {
 }
 
 /// Names all types and members; adds the labels of missing outputs to `unread`.
-///
-/// # Errors
-/// When the outputs cannot be read or are malformed.
 pub(super) fn name_all_symbols<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<TypesByKey, O::Error> {
     let mut names = TypesByKey::new();
     for (at, key) in symbols.keys().enumerate() {

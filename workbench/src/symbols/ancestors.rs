@@ -18,9 +18,6 @@ const OBJECT: &str = "System.Object";
 
 /// Returns the bases of a symbol, nearest first, then by path. Bases outside of the workspace have a name and no place; [`super::hierarchy::locate`]
 /// adds the places of others.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn ancestors<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Candidate) -> Result<Vec<Implementation>, O::Error> {
     let types = types_above(symbols, of.key())?;
     match of.member() {

@@ -70,9 +70,6 @@ pub struct Flaw {
 pub type Flaws = BTreeMap<String, Flaw>;
 
 /// Collects the flaws; reads the store only.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn flaws(session: &Session) -> Result<Flaws, StoreError> {
     let places = files_with_errors(session)?;
     if places.is_empty() {

@@ -55,7 +55,6 @@ pub struct Edge {
     pub why: Option<String>,
 }
 
-/// The edges of a walk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalkEdges {
     /// The edges: nearest first, certain ones before others, then in the order of places.
@@ -103,9 +102,6 @@ impl WalkEdges {
 }
 
 /// Returns the members that use a member, in at most `depth` steps; `gaps` as for [`super::usages::usages`].
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn callers<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -153,9 +149,6 @@ pub fn callers<O: Outputs>(
 }
 
 /// Returns the members that members use, in at most `depth` steps.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate], depth: u32) -> Result<WalkEdges, O::Error> {
     let mut walk = WalkEdges::default();
     let mut seen: BTreeSet<String> = of.iter().map(|one| one.path.clone()).collect();

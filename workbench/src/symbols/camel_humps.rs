@@ -19,7 +19,6 @@ pub struct Humps {
 }
 
 impl Humps {
-    /// Reads a pattern.
     pub fn new(pattern: &str) -> Self {
         Self {
             loose: !pattern.chars().any(char::is_uppercase),
@@ -27,7 +26,6 @@ impl Humps {
         }
     }
 
-    /// Whether the pattern matches a name.
     pub fn matches(&self, name: &str) -> bool {
         self.lies_on(name, |starts, reach| {
             starts & u128::MAX.checked_shl(reach.trailing_zeros() + 1).unwrap_or(0)

@@ -40,7 +40,6 @@ const MADE_BY: [&str; 8] = [
 /// Methods inside a factory that create a type, or return a registered one.
 const FACTORIES: [&str; 4] = ["CreateInstance", "GetRequiredService", "GetService", "Resolve"];
 
-/// A registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Registration {
     /// Simple names of the requested types.
@@ -53,7 +52,6 @@ pub(super) struct Registration {
     pub lines: (u32, u32),
 }
 
-/// Finds the registrations of a text.
 pub(super) fn registrations(text: &str) -> Vec<Registration> {
     let tokens = lex(text).tokens;
     let reader = Reader { text, tokens: &tokens };

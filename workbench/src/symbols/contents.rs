@@ -94,9 +94,6 @@ pub struct Layout {
 
 impl Layout {
     /// Reads `//index:files` and `//index:projects`.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are damaged.
     pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut layout = Self::default();
         let damaged = |label: &str| SymbolError::damaged().at_label(label);
@@ -146,10 +143,7 @@ impl Layout {
             .then(|| Container::Folder(path.to_owned()))
     }
 
-    /// Finds the project by the name of its file, with or without the extension.
-    ///
-    /// # Errors
-    /// When several projects share the name.
+    /// Finds the project by the name of its file, with or without the extension. Fails when several projects share the name.
     pub fn project(&self, name: &str) -> Result<Option<Container>, SymbolError> {
         let is_named = |path: &&String| {
             let file = path.rsplit('/').next().unwrap_or(path);
@@ -180,9 +174,6 @@ impl Layout {
 }
 
 /// Lists `limit` lines of a container's contents after the first `offset`.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn contents<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -10,9 +10,6 @@ use std::collections::BTreeSet;
 
 /// Adds the facts of `//types/T:members` to hits that are members: one hit per overload, with identifier, accessibility and file. Members declared in
 /// the header of their type (a primary constructor, a delegate's `Invoke`) get the path of the type.
-///
-/// # Errors
-/// When the outputs cannot be read.
 pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>, O::Error> {
     let keys: BTreeSet<String> = hits.iter().filter_map(|hit| Some(halves(&hit.path)?.0.to_owned())).collect();
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
@@ -48,9 +45,6 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
 }
 
 /// Adds the places of their declarations to the hits that a text lists; namespaces have none.
-///
-/// # Errors
-/// When the outputs cannot be read.
 pub fn locate_hits<O: Outputs>(outputs: &mut O, page: &mut Page) -> Result<(), O::Error> {
     let shown: BTreeSet<String> = page.rows().0.into_iter().map(|hit| hit.path.clone()).collect();
     let is_shown = |hit: &&mut Hit| shown.contains(&hit.path) && !hit.files.is_empty();

@@ -12,9 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) type Dispatch = (Place, String);
 
 /// Finds the places that dispatch messages of these types, by type.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub(super) fn dispatches<O: Outputs>(
     outputs: &mut O,
     messages: &BTreeSet<String>,

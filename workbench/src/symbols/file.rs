@@ -16,7 +16,6 @@ pub const ENDINGS: [&str; 24] = [
     "sln", "slnx", "toml", "txt", "xml", "yml",
 ];
 
-/// A requested file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRequest {
     /// Path of the file, as the request gave it.
@@ -69,10 +68,8 @@ impl FileRequest {
         !self.path.starts_with("//") && (self.path.contains('/') || self.path.starts_with('.'))
     }
 
-    /// Returns the path below the workspace's root, and whether the file exists on disk.
-    ///
-    /// # Errors
-    /// When the path leads to something that must not be shown.
+    /// Returns the path below the workspace's root, and whether the file exists on disk. Fails when the path leads to something that must
+    /// not be shown.
     pub fn path_in_workspace(&self, root: &Path, store: Option<&Path>) -> Result<(String, bool), Refused> {
         // A path below a missing folder may still refer to a file.
         let path = editable_paths::resolve(root, self.path.trim_end_matches('/'), &readable_files(store))?;
@@ -112,10 +109,7 @@ fn readable_files(store: Option<&Path>) -> Guard {
     }
 }
 
-/// Reads the requested lines of a file, at most `most`.
-///
-/// # Errors
-/// When the file cannot be read or is not text.
+/// Reads the requested lines of a file, at most `most`. Fails when the file cannot be read or is not text.
 pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, most: usize) -> Result<Source, Box<Diagnostic>> {
     let large = editable_paths::size(root, path).filter(|size| *size > LARGEST as u64);
     if let Some(bytes) = large {

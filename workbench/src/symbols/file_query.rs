@@ -62,9 +62,6 @@ pub fn find_sources(path: &str, sources: &[String]) -> Option<NamedSources> {
 }
 
 /// Returns the types that files declare, those of one file together, each once.
-///
-/// # Errors
-/// When the symbol index is damaged.
 pub fn types_of_files(symbols: &Symbols, files: &[String]) -> Result<Vec<Hit>, SymbolError> {
     let mut seen = BTreeSet::new();
     let keys = files.iter().flat_map(|file| symbols.types_of_file(file));

@@ -27,7 +27,6 @@ pub struct Query<'q> {
     pub pattern: &'q str,
     /// Whether the pattern is literal text.
     pub fixed: bool,
-    /// Whether case is ignored.
     pub ignore_case: bool,
     /// Whether only whole words match.
     pub word: bool,
@@ -59,10 +58,7 @@ pub struct Hits {
 }
 
 impl Query<'_> {
-    /// Returns the matcher of the query.
-    ///
-    /// # Errors
-    /// When the pattern is empty or not a regular expression.
+    /// Returns the matcher of the query. Fails when the pattern is empty or not a regular expression.
     pub fn matcher(&self) -> Result<RegexMatcher, SymbolError> {
         let wrong = |why: String, hint: &str| {
             let found: String = self.pattern.chars().take(120).collect();
@@ -149,9 +145,6 @@ fn excerpt(line: &str, at: usize) -> String {
 }
 
 /// Fills in the enclosing type or member of each hit in a C# file.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, hits: &mut [Hit]) -> Result<(), O::Error> {
     let is_csharp = |hit: &Hit| hit.file.ends_with(".cs");
     let place = |hit: &Hit| Place {

@@ -31,7 +31,6 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Returns the word for the relation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Implements => "implements",
@@ -76,9 +75,6 @@ impl<'w> Heirs<'w> {
 }
 
 /// Returns the heirs of a symbol, nearest first, then by path; only direct ones unless `all`. [`locate`] adds their places.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn implementations<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Candidate, all: bool) -> Result<Vec<Implementation>, O::Error> {
     let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
     let lookups = Lookups::new(&rows);
@@ -93,9 +89,6 @@ pub fn implementations<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Cand
 }
 
 /// Sets the places of declarations.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, found: &mut [Implementation]) -> Result<(), O::Error> {
     let paths: Vec<&str> = found.iter().map(|one| one.path.as_str()).collect();
     let places = declarations_of_paths(outputs, symbols, &paths)?;
@@ -399,7 +392,6 @@ void J.Go(int x) { }
 public void Go(string x) { } }
 class B : A { public override void Go(int x) { } }
 class C : B {
-/// <summary>Go.</summary>
 [System.Obsolete]
 public sealed override void Go(int x) { } }
 class D : A { public new void Go(int x) { } }

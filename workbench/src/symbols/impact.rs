@@ -142,9 +142,6 @@ fn full_name(path: &str) -> String {
 }
 
 /// Finds the members and types at the given lines.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn at_lines<O: Outputs>(outputs: &mut O, symbols: &Symbols, lines: &ChangedLines) -> Result<BTreeSet<String>, O::Error> {
     let files: Vec<(&String, &Vec<(u32, u32)>)> = lines.iter().filter(|(file, _)| file.ends_with(".cs")).collect();
     let labels: Vec<String> = files.iter().map(|(file, _)| file_label(file, "syntax")).collect();
@@ -185,9 +182,6 @@ fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
 }
 
 /// Returns what the changes reach in at most `depth` steps, and the count of one more step; `gaps` as for [`super::usages::usages`].
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn impact<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -199,9 +193,6 @@ pub fn impact<O: Outputs>(
 }
 
 /// As [`impact`], with users of removed declarations ([`super::removed_uses`]), which are one step away.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn impact_with_users<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -44,7 +44,6 @@ pub struct Symbols {
 pub struct Declared<'s> {
     /// Key of the type that declares it.
     pub owner: &'s str,
-    /// Name.
     pub name: &'s str,
     /// The index line of the member.
     pub line: MemberLine<'s>,
@@ -53,7 +52,6 @@ pub struct Declared<'s> {
 /// Facts about a type for ordering and filtering.
 #[derive(Clone, Copy, Debug)]
 pub struct TypeBrief<'s> {
-    /// Accessibility in effect.
     pub access: Access,
     /// `class`, `record struct` …
     pub kind: &'s str,
@@ -72,10 +70,7 @@ impl Symbols {
         found
     }
 
-    /// Opens the three outputs.
-    ///
-    /// # Errors
-    /// When an output is not a table.
+    /// Opens the three outputs. Fails when an output is not a table.
     pub fn open(types: Arc<[u8]>, members: Arc<[u8]>, declarations: Arc<[u8]>) -> Result<Self, SymbolError> {
         let keys = Folded::from_table(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
         let names = Folded::from_table(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
@@ -208,7 +203,6 @@ impl Symbols {
         self.table().keys()
     }
 
-    /// Returns the position of a key.
     pub fn find(&self, key: &str) -> Option<usize> {
         let table = self.table();
         let (mut low, mut high) = (0, table.len());
@@ -224,9 +218,6 @@ impl Symbols {
     }
 
     /// Returns the whole index row of a type.
-    ///
-    /// # Errors
-    /// When the row is damaged.
     pub fn type_row(&self, at: usize) -> Result<TypeRow, SymbolError> {
         serde_json::from_slice(self.table().row(at).1).map_err(|_| SymbolError::damaged().at_label("//index:types"))
     }

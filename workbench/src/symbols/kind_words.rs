@@ -100,10 +100,7 @@ pub struct ReadQuery<'q> {
 }
 
 /// Reads the words of kinds and the modifiers around a name, and `Store Get` as `Store.Get`. A name that contains all words goes first if it matches
-/// better.
-///
-/// # Errors
-/// As [`search`].
+/// better. Fails as [`search`] does.
 pub fn read_kind_words<'q>(symbols: &Symbols, query: Query<'q>) -> Result<ReadQuery<'q>, SymbolError> {
     let read = |text: &str, kind: Option<&'q str>| ReadQuery {
         text: text.to_owned(),

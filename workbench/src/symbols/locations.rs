@@ -29,9 +29,6 @@ impl std::fmt::Display for SourceLocation {
 }
 
 /// Returns the main declaration of each symbol, in their order; `None` for a symbol that no present file declares.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<SourceLocation>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
     Ok(found
@@ -40,9 +37,6 @@ pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Resu
 }
 
 /// As [`declarations`], for the symbols of these paths.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn declarations_of_paths<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -61,9 +55,6 @@ pub fn declarations_of_paths<O: Outputs>(
 }
 
 /// As [`declarations`], with the line of each declaration.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<(SourceLocation, String)>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?;
     let of = |(source, symbol): (&Source, &&Candidate)| {
@@ -76,9 +67,6 @@ pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) ->
 }
 
 /// Returns the places of all declarations of symbols, with the symbols' paths.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<(String, SourceLocation)>, O::Error> {
     let found = declared_parts(outputs, symbols)?.into_iter().zip(symbols);
     let of = |(parts, symbol): (Vec<(SourceLocation, FileRange)>, &&Candidate)| {
@@ -89,9 +77,6 @@ pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> 
 }
 
 /// Returns all declarations of each symbol, in the symbols' order: the place of the name, and the source of the declaration.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Vec<(SourceLocation, FileRange)>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
     let of = |(source, symbol): (Source, &&Candidate)| {

@@ -27,7 +27,6 @@ const MOST_PLACES: usize = 5;
 
 /// A file with its text before and after an edit.
 pub struct EditedFile {
-    /// Path of the file.
     pub path: String,
     /// Text before the edit.
     pub before: String,
@@ -107,9 +106,6 @@ impl Gone {
 }
 
 /// Finds names that edits of files leave without a meaning.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn World, files: &[EditedFile]) -> Result<LostNames, O::Error> {
     let touched: BTreeSet<String> = files
         .iter()

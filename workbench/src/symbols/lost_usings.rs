@@ -20,7 +20,6 @@ const SYMBOLS: &str = "//index:symbols";
 pub(super) struct GlobalUsings(BTreeMap<String, Vec<String>>);
 
 impl GlobalUsings {
-    /// Reads the global usings.
     pub(super) fn from_symbols<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut found = BTreeMap::new();
         for output in outputs.read(&[SYMBOLS.to_owned()])? {

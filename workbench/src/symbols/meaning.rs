@@ -66,7 +66,6 @@ impl Candidate {
         }
     }
 
-    /// Returns the key of the type.
     pub fn key(&self) -> &str {
         engine::values::label::halves(&self.path).map_or(&self.path, |(key, _)| key)
     }
@@ -172,10 +171,7 @@ impl Resolved {
 }
 
 impl Resolution {
-    /// Returns the label of a target (`outline`, say) of the resolved symbol.
-    ///
-    /// # Errors
-    /// As [`Resolution::candidate`].
+    /// Returns the label of a target (`outline`, say) of the resolved symbol. Fails as [`Resolution::candidate`] does.
     pub fn label_of(&self, target: &str) -> Result<String, SymbolError> {
         Ok(self.candidate()?.label(target))
     }
@@ -188,10 +184,7 @@ impl Resolution {
         (is_meant && first.member().is_some() && self.candidates.iter().all(is_same)).then_some(&self.candidates)
     }
 
-    /// Returns the resolved candidate, or all overloads of one name.
-    ///
-    /// # Errors
-    /// As [`Resolution::candidate`].
+    /// Returns the resolved candidate, or all overloads of one name. Fails as [`Resolution::candidate`] does.
     pub fn meant_with_overloads(&self) -> Result<&[Candidate], SymbolError> {
         match self.overloads() {
             Some(all) => Ok(all),
@@ -200,10 +193,8 @@ impl Resolution {
     }
 
     /// Returns the candidates grouped by type and member: one symbol, the overloads of one name, or up to [`SHOWN`] symbols that share the name, the
-    /// least surprising first. For answers that show each symbol under its path and need no choice.
-    ///
-    /// # Errors
-    /// As [`Resolution::candidate`].
+    /// least surprising first. For answers that show each symbol under its path and need no choice. Fails as [`Resolution::candidate`]
+    /// does.
     pub fn namesakes(&self) -> Result<Vec<Vec<Candidate>>, SymbolError> {
         let is_known = self.how.is_some_and(|how| how != How::Fuzzy) && self.candidates.len() == self.total;
         let mut groups: Vec<Vec<Candidate>> = Vec::new();
@@ -221,10 +212,8 @@ impl Resolution {
         }
     }
 
-    /// Returns the resolved candidate.
-    ///
-    /// # Errors
-    /// `SymbolNotFound` with suggestions, or `AmbiguousSymbol` with the first candidates and their number.
+    /// Returns the resolved candidate. Errors: `SymbolNotFound` with suggestions, or `AmbiguousSymbol` with the first candidates and their
+    /// number.
     pub fn candidate(&self) -> Result<&Candidate, SymbolError> {
         if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
             if one.kind == NAMESPACE {

@@ -31,7 +31,6 @@ mod lost_usings;
 pub mod matching;
 pub mod meaning;
 mod mentioning;
-pub mod name_benchmark;
 mod number_conversions;
 pub(crate) mod operators;
 pub mod outputs;

@@ -10,7 +10,6 @@ use std::sync::Arc;
 /// The output of one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Label of the target.
     pub label: String,
     /// Bytes of the output; `None` if the build of the target failed, which was already reported.
     pub bytes: Option<Arc<[u8]>>,
@@ -24,16 +23,12 @@ pub trait Outputs {
     /// Error of a failed read.
     type Error: From<SymbolError>;
 
-    /// Returns the outputs of labels and patterns in label order; a pattern may match several targets or none.
-    ///
-    /// # Errors
-    /// When a label matches no target or the store fails. A target that fails is an output without bytes.
+    /// Returns the outputs of labels and patterns in label order; a pattern may match several targets or none. Fails when a label matches
+    /// no target or the store fails. A target that fails is an output without bytes.
     fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Self::Error>;
 
-    /// Returns the labels that patterns match, with the digests of their outputs; `None` for a failed target. Outputs need not be read for it.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
+    /// Returns the labels that patterns match, with the digests of their outputs; `None` for a failed target. Outputs need not be read for
+    /// it. Fails as [`Self::read`] does.
     fn list_digests(&mut self, patterns: &[String]) -> Result<ListedOutputs, Self::Error> {
         let outputs = self.read(patterns)?.into_iter();
         Ok(outputs
@@ -41,10 +36,8 @@ pub trait Outputs {
             .collect())
     }
 
-    /// Returns the words of all types or files. Callers with several questions cache the index.
-    ///
-    /// # Errors
-    /// As [`Self::read`], and when an output is damaged.
+    /// Returns the words of all types or files. Callers with several questions cache the index. Errors: as [`Self::read`], and when an
+    /// output is damaged.
     fn word_index(&mut self, source: WordSource) -> Result<Arc<WordIndex>, Self::Error> {
         let outputs = self.read(&[source.pattern()])?;
         Ok(Arc::new(WordIndex::from_outputs(source, outputs)?))
@@ -68,14 +61,12 @@ pub enum Trouble {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .diagnostic.message)]
 pub struct SymbolError {
-    /// Kind of the error.
     pub trouble: Trouble,
     /// The message for the user.
     pub diagnostic: Box<Diagnostic>,
 }
 
 impl SymbolError {
-    /// Returns an error of a kind.
     pub fn new(trouble: Trouble, diagnostic: Diagnostic) -> Self {
         Self {
             trouble,
@@ -112,10 +103,7 @@ pub fn file_label(file: &str, target: &str) -> String {
     format!("//files/{}:{target}", escape(file))
 }
 
-/// Returns the bytes of one target; `None` when its build failed.
-///
-/// # Errors
-/// As [`Outputs::read`].
+/// Returns the bytes of one target; `None` when its build failed. Fails as [`Outputs::read`] does.
 pub fn read_one<O: Outputs>(outputs: &mut O, label: String) -> Result<Option<Arc<[u8]>>, O::Error> {
     let mut read = outputs.read(&[label])?;
     Ok(read.pop().and_then(|output| output.bytes))

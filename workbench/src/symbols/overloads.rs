@@ -33,7 +33,6 @@ pub struct Overload {
     pub accessibility: String,
     /// The files that declare the member, several if it is partial; none if overloads are not distinguished.
     pub files: Vec<String>,
-    /// Parameters of the member.
     pub parameters: Vec<ParameterRow>,
     /// Bound types of the parameters, as shapes; empty if no single line of the declarations fits the member.
     pub bound: Vec<String>,
@@ -99,9 +98,6 @@ pub fn kind_of(name: &str, flags: &str) -> &'static str {
 }
 
 /// Reads the members of types, in the order of `keys`; none for a type that could not be read.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn read_overloads<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload>>, O::Error> {
     if keys.is_empty() {
         return Ok(Vec::new());
@@ -128,9 +124,6 @@ pub fn read_overloads<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<
 }
 
 /// Reads the member of a type with this key; `None` if the type does not declare it or could not be read. A type may have very many members.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn read_overload<O: Outputs>(outputs: &mut O, key: &str, member: &str) -> Result<Option<Overload>, O::Error> {
     let label = type_label(key, "members");
     let Some(bytes) = read_one(outputs, label.clone())? else {
@@ -152,9 +145,6 @@ const SIMPLE: [&str; 15] = [
 ];
 
 /// Sets the bound types of the parameters and results of a type's members.
-///
-/// # Errors
-/// When the declarations are damaged.
 pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<(), SymbolError> {
     let table = Table::open(symbols.declarations()).ok_or_else(SymbolError::damaged)?;
     for member in members.iter_mut() {
@@ -178,9 +168,6 @@ pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<()
 
 /// Returns the primary constructors of a type, which are not among its members: the constructors in the declarations that fit none of the `listed`
 /// members.
-///
-/// # Errors
-/// When the declarations are damaged.
 pub fn primary_constructors(symbols: &Symbols, key: &str, listed: &[Overload]) -> Result<Vec<Overload>, SymbolError> {
     let table = Table::open(symbols.declarations()).ok_or_else(SymbolError::damaged)?;
     let row = table.get(&member_key(key, CONSTRUCTOR)).unwrap_or_default();
@@ -273,9 +260,6 @@ pub(super) fn without_words(written: &str) -> &str {
 }
 
 /// Reads the members of all types in one request, ahead of single requests.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn read_ahead<'p, O: Outputs>(outputs: &mut O, paths: impl IntoIterator<Item = &'p String>) -> Result<(), O::Error> {
     let keys: BTreeSet<&str> = paths.into_iter().filter_map(|path| Some(halves(path)?.0)).collect();
     let labels: Vec<String> = keys.into_iter().map(|key| type_label(key, "members")).collect();

@@ -10,9 +10,6 @@ use producers::csharp::usages::{LONGEST_LINE, Place, UseKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the places of members that override or implement the subject, in all derived types; none for a type.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<BTreeSet<Place>, O::Error> {
     let mut kinds = BTreeMap::new();
     for path in subject.paths.iter().filter(|_| subject.is_member()) {

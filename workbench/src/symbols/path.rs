@@ -31,7 +31,6 @@ pub struct Segment {
 /// A parsed path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolPath {
-    /// The path as written.
     pub text: String,
     /// Whether the path begins at the root namespace: the names before `#` are then whole, not an ending.
     pub rooted: bool,
@@ -41,17 +40,13 @@ pub struct SymbolPath {
     pub scope: Option<String>,
     /// The text after `#`, without parameters.
     pub member: Option<String>,
-    /// Parameter types.
     pub parameters: Option<Vec<String>>,
     /// The names before `#` with their scope, as written, if there are no type arguments in them.
     pub plain: Option<String>,
 }
 
 impl SymbolPath {
-    /// Parses a path.
-    ///
-    /// # Errors
-    /// When it is empty, over a limit, or its brackets or names are incomplete; the error has the column.
+    /// Parses a path. Fails when it is empty, over a limit, or its brackets or names are incomplete; the error has the column.
     pub fn parse(text: &str) -> Result<Self, SymbolError> {
         let text = text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {
@@ -125,7 +120,6 @@ impl SymbolPath {
         Some(format!("{types}{owner}#{}", &scope[owner.len() + 1..]))
     }
 
-    /// Whether the path has a wildcard.
     pub fn is_wild(&self) -> bool {
         self.segments.iter().any(|segment| is_wild(&segment.name)) || self.member.as_deref().is_some_and(is_wild)
     }

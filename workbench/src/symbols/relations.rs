@@ -76,9 +76,6 @@ pub struct Graph {
 
 impl Relations {
     /// Adds the places of the types' declarations.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are damaged.
     pub fn locate<O: Outputs>(&mut self, outputs: &mut O, symbols: &Symbols) -> Result<(), O::Error> {
         let paths: Vec<&str> = self.types.iter().map(|one| one.path.as_str()).collect();
         let places = declarations_of_paths(outputs, symbols, &paths)?;
@@ -91,9 +88,6 @@ impl Relations {
 
 impl Graph {
     /// Reads the dependencies that decide what is reached from a type in at most `depth` steps.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are damaged.
     pub fn around<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str, way: WalkDirection, depth: u32) -> Result<Self, O::Error> {
         let mut graph = Self::default();
         if way == WalkDirection::Rdeps {

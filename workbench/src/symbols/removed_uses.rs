@@ -31,9 +31,6 @@ pub struct RemovedUses {
 type RemovedMember<'r> = (&'r str, &'r str, &'r str);
 
 /// Finds the code that names removed declarations, which are given by their paths. `files` are the changed files.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn uses_of_removed<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

@@ -67,10 +67,8 @@ pub(super) struct MemberCandidate {
     count: usize,
 }
 
-/// Resolves a symbol path. Reads `//types/T:members` only of the few types with candidate members.
-///
-/// # Errors
-/// When the path cannot be parsed, or an output cannot be read.
+/// Resolves a symbol path. Reads `//types/T:members` only of the few types with candidate members. Fails when the path cannot be parsed, or
+/// an output cannot be read.
 pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, options: &Options<'_>) -> Result<Resolution, O::Error> {
     if let Some(found) = find_by_exact_path(symbols, outputs, text.trim())? {
         let candidate = candidate(symbols, found).map_err(O::Error::from)?;

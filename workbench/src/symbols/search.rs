@@ -193,10 +193,7 @@ pub(super) enum NameMatch<'s> {
     Namespace(&'s str),
 }
 
-/// Searches all names.
-///
-/// # Errors
-/// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
+/// Searches all names. Fails when the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
 pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, SymbolError> {
     let asked = ParsedQuery::from_query(query)?;
     let start = start(symbols, query, asked.kind)?;
@@ -302,7 +299,6 @@ impl<'s> Finds<'s> {
     }
 }
 
-/// A parsed query.
 pub(super) struct ParsedQuery {
     /// Text to compare with names, folded.
     name: String,
@@ -316,10 +312,7 @@ pub(super) struct ParsedQuery {
     pub(super) generated: bool,
 }
 
-/// Returns the kind of symbols that a word names.
-///
-/// # Errors
-/// When no symbol is of this kind.
+/// Returns the kind of symbols that a word names. Fails when no symbol is of this kind.
 pub fn parse_kind(word: &str) -> Result<&'static str, SymbolError> {
     let known = KINDS.into_iter().find(|known| same(known, word.trim()));
     known.ok_or_else(|| {
@@ -391,7 +384,6 @@ impl ParsedQuery {
         (holds && folded.contains(&self.name)).then_some(Matched::Substring)
     }
 
-    /// Whether the match skips humps of the name.
     fn skips_humps(&self, matched: Matched, name: &str) -> bool {
         matched == Matched::Humps && !self.humps.matches_without_gaps(name)
     }

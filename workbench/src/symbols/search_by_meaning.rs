@@ -7,10 +7,8 @@ use crate::similar_types::to_two_digits;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 
-/// Returns the first `limit` of the types that pass the query's filters; each has its similarity, and the order is kept.
-///
-/// # Errors
-/// When the kind is unknown or not of types, or the limit too high.
+/// Returns the first `limit` of the types that pass the query's filters; each has its similarity, and the order is kept. Fails when the
+/// kind is unknown or not of types, or the limit too high.
 pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)]) -> Result<Page, SymbolError> {
     // The query's text is not a name here.
     let asked = ParsedQuery::from_query(&Query { text: "*", ..*query })?;

@@ -90,9 +90,6 @@ impl Source {
 }
 
 /// Reads the sources of symbols in their order, `most` lines of each.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize) -> Result<Vec<Source>, O::Error> {
     let files: BTreeSet<&String> = symbols.iter().flat_map(|symbol| &symbol.files).collect();
     let known = files_of(outputs, &files)?;
@@ -101,9 +98,6 @@ pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize)
 
 /// Reads the sources of types in their order, each with the sources of its own members in file order. Several fields of one declaration share one
 /// entry, under the first.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn sources_with_members<O: Outputs>(outputs: &mut O, types: &[&Candidate]) -> Result<Vec<(Source, Vec<Source>)>, O::Error> {
     let files: BTreeSet<&String> = types.iter().flat_map(|symbol| &symbol.files).collect();
     let known = files_of(outputs, &files)?;
@@ -176,9 +170,6 @@ pub struct Enclosing {
 }
 
 /// Finds the type and member around each place, in order; `None` if a file cannot be read.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<Option<Enclosing>>, O::Error> {
     let files: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
     let known = files_of(outputs, &files)?;
@@ -188,9 +179,6 @@ pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<O
 }
 
 /// Returns the symbols of the types around a line, and of the type declared next, since documentation precedes its subject.
-///
-/// # Errors
-/// When the outputs cannot be read or are damaged.
 pub fn enclosing_lines<O: Outputs>(outputs: &mut O, file: &str, line: u32) -> Result<Vec<String>, O::Error> {
     let label = file_label(file, "syntax");
     let Some(bytes) = read_one(outputs, label.clone())? else {

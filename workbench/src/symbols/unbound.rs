@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Unbound {
     /// Key of the type that contains the name.
     pub of: String,
-    /// Name as written.
     pub name: String,
     /// Keys of the types that it may refer to.
     pub meanings: Vec<String>,
@@ -30,9 +29,6 @@ pub struct Bound {
 
 impl Bound {
     /// Reads the bindings of the workspace.
-    ///
-    /// # Errors
-    /// When outputs cannot be read.
     pub fn from_outputs<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
         let mut found = Self::default();
         for output in outputs.read(&["//types/...:deps".to_owned()])? {
@@ -61,9 +57,6 @@ impl Bound {
 
     /// Describes names that are unbound after an edit and were not before, with their places. A name that is unknown in other types, too, belongs to
     /// a package.
-    ///
-    /// # Errors
-    /// When the symbol index is damaged.
     pub fn lost(
         &self,
         before: &Self,

@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The subject of a search by name.
 pub(super) struct SearchedName<'s> {
-    /// Name of the subject.
     pub(super) word: &'s str,
     /// Parameters of the wanted overload; `None` for all overloads, and for a subject that is not a method.
     pub(super) method: Option<&'s [ParameterRow]>,
@@ -78,7 +77,6 @@ pub(super) fn add_unbound<O: Outputs>(
     Ok(())
 }
 
-/// Returns the place at a byte of a text.
 pub(super) fn place_at(file: &str, text: &str, byte: usize) -> Place {
     let (line, column) = line_and_column(text, byte);
     let start = text[..byte].rfind('\n').map_or(0, |end| end + 1);

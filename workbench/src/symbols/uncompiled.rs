@@ -32,9 +32,6 @@ impl std::fmt::Display for UncompiledDeclaration {
 }
 
 /// Finds the declarations of a name in code that `#if` excludes: `Name`, `Type.Name`, `Namespace.Type#Name(int)`; parameters are not compared.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn find_uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<UncompiledDeclaration>, O::Error> {
     let wanted = segments(name);
     let Some(last) = wanted.last().filter(|last| !last.is_empty()) else {
@@ -57,9 +54,6 @@ pub fn find_uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<Un
 }
 
 /// Returns the declarations of a file in code that `#if` excludes, as `//files/F:variants` lists them.
-///
-/// # Errors
-/// When the output is damaged.
 pub fn uncompiled_in_file(file: &str, variants: &[u8]) -> Result<Vec<UncompiledDeclaration>, SymbolError> {
     let read: Uncompiled = serde_json::from_slice(variants).map_err(|_| SymbolError::damaged())?;
     let declared = read.declared.into_iter().map(|declared| UncompiledDeclaration {

@@ -17,9 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A name with its first place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UndeclaredQualifier {
-    /// The name.
     pub name: String,
-    /// Path of the file.
     pub file: String,
     /// Line, from 1.
     pub line: usize,

@@ -28,7 +28,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct RequiredMember {
     /// Path of the member: `N.IShop#Price(int)`.
     pub path: String,
-    /// Kind of the member.
     pub kind: MemberKind,
     /// The base that requires the member, as the type writes it.
     pub base: String,
@@ -40,7 +39,6 @@ pub struct RequiredMember {
     pub names: Vec<NameUse>,
     /// Using directives that apply to the declaration.
     pub usings: Vec<Using>,
-    /// Namespace of the base.
     pub namespace: String,
 }
 
@@ -117,9 +115,6 @@ impl Level {
 }
 
 /// Finds the members that a type must implement.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn missing_members<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Disk, key: &str) -> Result<MissingMembers, O::Error> {
     let mut found = MissingMembers::default();
     let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;

@@ -54,15 +54,12 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Returns the subject of a resolution: the resolved symbol, or the overloads of one name in one type.
-    ///
-    /// # Errors
-    /// As [`Resolution::candidate`].
+    /// Returns the subject of a resolution: the resolved symbol, or the overloads of one name in one type. Fails as
+    /// [`Resolution::candidate`] does.
     pub fn from_resolution(found: &Resolution) -> Result<Self, SymbolError> {
         Ok(Self::of_group(found.meant_with_overloads()?))
     }
 
-    /// Returns a type as a subject.
     pub(super) fn of_type(one: &Candidate) -> Self {
         Self::new(one, one.path.clone(), None)
     }
@@ -86,7 +83,6 @@ impl Subject {
         self.name.is_some()
     }
 
-    /// Returns the name that uses contain.
     pub(super) fn name_in_uses(&self) -> &str {
         match &self.name {
             Some((name, _)) => short_of(name).unwrap_or(name),
@@ -94,7 +90,6 @@ impl Subject {
         }
     }
 
-    /// Returns the declaring type.
     fn declaring(&self) -> &str {
         self.inherited_from.as_ref().unwrap_or(&self.key)
     }
@@ -117,13 +112,11 @@ impl Subject {
 /// The places that use a subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usages {
-    /// Certain uses.
     pub certain: BTreeSet<Place>,
     /// Places that may use the subject, with the reason why that is not certain.
     pub possible: BTreeMap<Place, UseDoubt>,
     /// Number of uses of the name on values of unknown type that cannot refer to the subject, because their code does not see it.
     pub impossible: usize,
-    /// The places that are calls.
     pub called: BTreeSet<Place>,
     /// Labels of targets that could not be built, so that their uses are missing.
     pub unread: Vec<String>,
@@ -147,18 +140,12 @@ impl Usages {
 }
 
 /// Finds the places that use a subject. `gaps`: projects whose references are not all known, see [`crate::health`].
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject, gaps: &BTreeSet<String>) -> Result<Usages, O::Error> {
     let found = usages_of_all(outputs, symbols, std::slice::from_ref(subject), gaps)?;
     Ok(found.into_iter().next().unwrap_or_default())
 }
 
 /// As [`usages`], for several subjects in their order; requests and reads their inputs together.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn usages_of_all<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
@@ -566,12 +553,10 @@ impl<'s> Search<'s> {
     }
 }
 
-/// Returns the position of a place.
 fn position_of_place(place: &Place) -> (String, u32, u32) {
     (place.file.clone(), place.line, place.column)
 }
 
-/// Returns a place without its call.
 fn without_call(mut place: Place) -> Place {
     (place.call, place.elsewhere, place.parameters) = (None, false, None);
     place

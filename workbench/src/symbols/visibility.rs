@@ -42,9 +42,6 @@ pub struct Audience {
 
 impl Visibility {
     /// Reads the files, projects and references. `gaps`: projects whose references are not all known.
-    ///
-    /// # Errors
-    /// When the outputs cannot be read or are damaged.
     pub fn from_outputs<O: Outputs>(outputs: &mut O, gaps: &BTreeSet<String>) -> Result<Self, O::Error> {
         let mut visibility = Self {
             layout: Layout::from_outputs(outputs)?,

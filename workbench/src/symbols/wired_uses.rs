@@ -31,9 +31,6 @@ const HANDLERS: [&str; 9] = [
 ];
 
 /// Explains the possible uses of members by frameworks, and adds those that do not contain the member's name.
-///
-/// # Errors
-/// When outputs cannot be read.
 pub fn label_wired<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

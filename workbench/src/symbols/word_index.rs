@@ -30,7 +30,6 @@ pub enum WordSource {
 struct Word<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl WordSource {
-    /// Returns the pattern of the targets.
     pub fn pattern(self) -> String {
         match self {
             Self::Variants => format!("//files/...:{}", self.target()),
@@ -38,7 +37,6 @@ impl WordSource {
         }
     }
 
-    /// Returns the name of the target.
     pub fn target(self) -> &'static str {
         match self {
             Self::Mentions => "mentions",
@@ -114,7 +112,6 @@ pub struct WordIndex {
     source: WordSource,
     /// Sorted by label.
     rows: Vec<WordRow>,
-    /// Numbers of words.
     numbers: Arc<FxHashMap<Box<str>, u32>>,
     /// Start of each word's holders in `holders`, and the end of the last one's.
     starts: Vec<u32>,
@@ -124,9 +121,6 @@ pub struct WordIndex {
 
 impl WordIndex {
     /// Builds the index of the outputs of a source.
-    ///
-    /// # Errors
-    /// When an output with required words is damaged.
     pub fn from_outputs(source: WordSource, outputs: Vec<Output>) -> Result<Self, SymbolError> {
         let listed = outputs.iter().map(|output| {
             let digest = output.bytes.as_deref().map(Digest::of);
@@ -137,10 +131,7 @@ impl WordIndex {
     }
 
     /// Builds the index of the listed labels and digests of their outputs. Takes over the rows of `before` with the same digest; `read` returns the
-    /// other outputs, in the order of the labels.
-    ///
-    /// # Errors
-    /// When an output cannot be read, or one with required words is damaged.
+    /// other outputs, in the order of the labels. Fails when an output cannot be read, or one with required words is damaged.
     pub fn update<E: From<SymbolError>>(
         source: WordSource,
         listed: Vec<(Arc<str>, Option<Digest>)>,
@@ -216,7 +207,6 @@ impl WordIndex {
         self.rows.get(at)
     }
 
-    /// Returns the rows that have a word.
     fn rows_with_word(&self, word: &str) -> &[u32] {
         let Some(number) = self.numbers.get(word) else { return &[] };
         let number = *number as usize;

@@ -107,7 +107,6 @@ fn sections(summary: &str) -> Vec<(String, String)> {
 /// A composed window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Composed {
-    /// The text.
     pub text: String,
     /// Types shown, in order.
     pub shown: Vec<String>,

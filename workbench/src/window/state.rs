@@ -44,7 +44,6 @@ pub struct Window {
     pub pinned: Vec<Pin>,
     /// Viewed types, the last one first.
     pub recent: Vec<Recent>,
-    /// The active pack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pack: Option<String>,
     /// Limit of characters of the text.
@@ -53,18 +52,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// Reads the window of a workspace; empty if nothing is stored.
-    ///
-    /// # Errors
-    /// When the file is invalid: it may contain a person's pins, so it is not replaced.
+    /// Reads the window of a workspace; empty if nothing is stored. Fails when the file is invalid: it may contain a person's pins, so it
+    /// is not replaced.
     pub fn read_window(root: &Path) -> io::Result<Self> {
         decode_window(checkout::read_file(root, FILE, MOST_BYTES)?)
     }
 
     /// Changes the window of a workspace; concurrent changes run one after the other.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn change_window<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
         let mut changed = None;
         checkout::change(root, FILE, MOST_BYTES, |bytes| {

@@ -74,9 +74,6 @@ struct AssumedResult {
 
 impl Run<'_> {
     /// Adds the jobs of nodes that wait for the next group to it, with assumed inputs.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub(super) fn complete_next_group(&mut self) -> Result<(), RunError> {
         let mut open = self.pools.nodes_of_next_group();
         if open.is_empty() {
@@ -317,9 +314,6 @@ impl Run<'_> {
     }
 
     /// Processes the outcome of a job with assumed inputs. Without a result, the nodes that wait for its key run their own jobs.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub(super) fn finish_assumed(&mut self, id: NodeId, done: Done) -> Result<(), RunError> {
         let Some(job) = self.assumed.running.remove(&id) else {
             return Ok(());
@@ -428,9 +422,6 @@ impl Run<'_> {
     }
 
     /// Settles a node whose inputs are as its job assumed; returns whether there is such a result.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn settle_assumed(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
         let output = self.assumed.results.get(&work.key).map(|result| result.output);
         let Some(output) = output else { return Ok(false) };

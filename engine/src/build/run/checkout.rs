@@ -36,9 +36,6 @@ impl HeldCheckout {
 
 impl Run<'_> {
     /// Releases the store if another process waits for it. Commits this run's results before, so that gc sees them.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
     pub(in crate::build) fn release_if_wanted(&mut self) -> Result<(), RunError> {
         if self.context.store.is_wanted() {
             self.make_durable()?;
@@ -48,9 +45,6 @@ impl Run<'_> {
     }
 
     /// Releases the checkout, once. The held action locks keep other processes from making the same calls to models and programs.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
     pub(super) fn release_checkout(&mut self) -> Result<(), RunError> {
         if let Some(turn) = self.checkout.turn.clone().filter(|_| !self.checkout.is_released) {
             self.graph.read_all();
@@ -67,9 +61,6 @@ impl Run<'_> {
     }
 
     /// Releases the store lock. A build releases it before it waits for the checkout, so that two processes never wait for each other.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
     pub(in crate::build) fn release_store(&mut self) -> Result<(), RunError> {
         self.make_durable()?;
         self.context.store.release_lock();
@@ -85,9 +76,6 @@ impl Run<'_> {
     }
 
     /// Commits all pending results with their ledger entries.
-    ///
-    /// # Errors
-    /// When an earlier batch could not be committed.
     pub(super) fn send_batch(&mut self) -> Result<(), RunError> {
         let results = self.outbox.result_count();
         if results > 0 {
@@ -98,9 +86,6 @@ impl Run<'_> {
     }
 
     /// Commits the pending results if they are enough for a batch.
-    ///
-    /// # Errors
-    /// When an earlier batch could not be committed.
     pub(super) fn send_full_batch(&mut self) -> Result<(), RunError> {
         if self.outbox.is_full() {
             self.send_batch()?;

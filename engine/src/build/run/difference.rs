@@ -28,9 +28,6 @@ type ChangedSet = (NodeId, Vec<(String, Change)>);
 
 impl Run<'_> {
     /// Returns the nodes of a request that was current before; `None` if all items of its sets must be visited.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub fn known_roots(&mut self, known: &CurrentRequest, patterns: &PatternSet) -> Result<Option<KnownRoots>, RunError> {
         let sets: Vec<NodeId> = known.sets.iter().map(|set| NodeId(set.node)).collect();
         let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();

@@ -24,7 +24,6 @@ pub enum Certainty {
 
 /// A node's plan, for use outside the run.
 pub struct Planned {
-    /// Its edges.
     pub edges: Arc<Edges>,
     /// Whether the edges are the present ones.
     pub known: Certainty,
@@ -34,7 +33,6 @@ pub struct Planned {
 /// An input in its present state.
 #[derive(Clone, Debug)]
 pub struct InputNow {
-    /// Role in the rule.
     pub role: Arc<str>,
     /// Label of the node; for rows, of the table.
     pub label: Arc<str>,
@@ -46,9 +44,6 @@ pub struct InputNow {
 
 impl Run<'_> {
     /// Returns the plan of a node; `None` for leaves and for labels that no rule produces. Settles (dry) the nodes that decide it.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub(in crate::build) fn plan_of(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
         let Some(mut work) = self.work_by_rule(id) else { return Ok(None) };
         let before = self.graph.node(id).edges.clone();
@@ -178,9 +173,6 @@ impl Run<'_> {
     }
 
     /// Returns the inputs of a plan with their known digests, in the order of the key. Settles them (dry).
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub(in crate::build) fn inputs_now(&mut self, planned: &Planned) -> Result<Vec<InputNow>, RunError> {
         let node = |edge: &Edge| match edge.from {
             EdgeFrom::Node(node) => Some(node),
@@ -276,9 +268,6 @@ impl Run<'_> {
 
     /// Settles the recorded inputs of unknown nodes, until none is left: their present inputs are unknown. A build may never request these, so that
     /// one that cannot be built is no failure.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub(in crate::build) fn settle_unknown_inputs(&mut self) -> Result<(), RunError> {
         self.ignores_failures = true;
         let looked = self.settle_below();

@@ -379,9 +379,6 @@ impl Run<'_> {
     }
 
     /// Running or Expanding → Restoring: blobs that it needs are missing, so their producers run again first.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn restore(&mut self, id: NodeId, nodes: &[NodeId]) -> Result<(), RunError> {
         let Some((_, work)) = self.nodes.take_work_of_job(id) else {
             return Ok(());
@@ -408,9 +405,6 @@ impl Run<'_> {
     }
 
     /// Settled → Idle and on: its blob is missing, so its producer runs again. Its former outcome is no longer counted.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn rebuild_lost_blob(&mut self, id: NodeId) -> Result<(), RunError> {
         if let NodeProgress::Settled { how } = self.nodes.change_state(id, NodeProgress::Idle) {
             match how {

@@ -31,9 +31,6 @@ impl Run<'_> {
     }
 
     /// Whether the result stored under a key does not serve a node: a person requested another one, and no process has built it yet.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn is_unwanted(&self, id: NodeId, key: &ActionKey) -> Result<bool, StoreError> {
         if !self.is_fresh(id) || self.context.options.fresh.contains(&*self.graph.node(id).label) {
             return Ok(self.is_fresh(id));

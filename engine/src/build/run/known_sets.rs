@@ -46,7 +46,6 @@ impl KnownSets {
         node
     }
 
-    /// Returns the nodes of all rules' sets.
     pub(super) fn all_nodes(&mut self, rules: &RuleIndex, graph: &mut Graph) -> Arc<[NodeId]> {
         if let Some(nodes) = &self.all {
             return nodes.clone();
@@ -60,7 +59,6 @@ impl KnownSets {
         nodes
     }
 
-    /// Returns the tables of the workspace.
     pub(super) fn tables(&mut self, rules: &RuleIndex) -> Arc<Tables> {
         self.tables.get_or_insert_with(|| Arc::new(Tables::of_rules(rules))).clone()
     }
@@ -94,7 +92,6 @@ impl KnownSets {
         self.malformed.get(set).map(String::as_str)
     }
 
-    /// Whether a table has a row of that key.
     pub(super) fn has_row(&mut self, table: Digest, key: &str, blobs: &Blobs) -> Result<RowPresence, RunError> {
         let reader = match self.row_readers.entry(table) {
             Entry::Occupied(known) => known.into_mut(),

@@ -20,7 +20,6 @@ pub type SetChanges = FxHashMap<Arc<str>, Vec<(String, Change)>>;
 pub struct Leftover {
     /// Results not yet committed.
     pub results: Vec<NewResult>,
-    /// Versions to push.
     pub history: Vec<(String, HistoryRecord)>,
     /// Earlier results that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
@@ -30,13 +29,10 @@ pub struct Leftover {
     pub unconfirmed: Vec<RowChange>,
     /// Counts of the run.
     pub tally: Tally,
-    /// Its failures.
     pub failures: Vec<Diagnostic>,
-    /// Diagnostics of producers.
     pub diagnostics: Vec<Diagnostic>,
     /// Diagnostics and failures, by node.
     pub remarks: RunRemarks,
-    /// Costs and savings.
     pub ledger: Vec<LedgerEntry>,
     /// Items that sets gained and lost.
     pub set_changes: SetChanges,

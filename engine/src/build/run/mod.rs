@@ -130,7 +130,6 @@ pub struct Run<'a> {
 /// Reason why a run ends without a report.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The store broke.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -140,29 +139,22 @@ pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
 
 /// Everything that a run needs from its session.
 pub struct Setup<'a> {
-    /// The rules.
     pub rules: &'a RuleIndex,
-    /// The producers.
     pub registry: &'a Registry,
     /// Order of paid jobs.
     pub priority: &'a dyn Priority,
     /// Finds former names of items.
     pub lineage: &'a dyn Lineage,
-    /// The graph.
     pub graph: &'a mut Graph,
     /// Its edges before the run.
     pub links: &'a Links,
-    /// Reads the leaves.
     pub leaves: &'a dyn Leaves,
-    /// The store.
     pub store: Arc<dyn Store>,
-    /// State shared by jobs.
     pub shared: Arc<JobContext>,
     /// Whether the rules changed since the graph was planned.
     pub redefined: bool,
     /// Receives the events.
     pub observer: &'a dyn Observer,
-    /// Options of the build.
     pub options: Options,
     /// By label of folds: their results in a bundle of a similar tree.
     pub predecessors: &'a Predecessors,
@@ -218,10 +210,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Settles every node of `wanted` and everything that it needs.
-    ///
-    /// # Errors
-    /// When the store breaks. Failures of targets are no errors.
+    /// Settles every node of `wanted` and everything that it needs. Fails when the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
         if self.is_stopped() {
             return Ok(());
@@ -321,9 +310,6 @@ impl<'a> Run<'a> {
     }
 
     /// Commits the rest, stops the workers and returns the rows that the session must write.
-    ///
-    /// # Errors
-    /// When results could not be committed.
     pub fn finish_run(mut self) -> Result<Leftover, RunError> {
         if self.is_stopped() {
             // The next build defers the questions that were not sent again.

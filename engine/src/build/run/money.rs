@@ -25,11 +25,9 @@ const TRIES: u32 = 3;
 /// The question of one target, with its price.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Priced {
-    /// The target.
     pub label: Arc<str>,
     /// Whether all its inputs are known; otherwise it may ask or not, depending on them.
     pub certain: bool,
-    /// The question.
     pub plan: Plan,
 }
 
@@ -66,9 +64,6 @@ impl Money {
 impl Run<'_> {
     /// Returns the work of a paid node that may ask its question. Otherwise moves the node on: to a price, to the failure of its last tries, or to a
     /// later build.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn reserve(&mut self, id: NodeId, work: Box<Work>) -> Result<Option<Box<Work>>, RunError> {
         if self.context.options.mode.settles() {
             self.tally.limited += 1;
@@ -91,9 +86,6 @@ impl Run<'_> {
     }
 
     /// Returns the last try under this key, if so many answers were useless that no other is paid for until an input changes.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn exhausted_tries(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
         if self.context.options.insist || self.is_unwanted(id, key)? {
             return Ok(None);
@@ -167,9 +159,6 @@ impl Run<'_> {
     }
 
     /// Records an answer that is about to be stored: keeps the record of the one that it replaces, and whether other machines may have another.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn settle_answer(&mut self, id: NodeId, key: &ActionKey, output: &Digest) -> Result<(), RunError> {
         if let Some(old) = self.context.store.action(key)? {
             self.outbox.add_superseded(superseded::result_to_keep(key, old, output));
@@ -233,9 +222,6 @@ impl Run<'_> {
     }
 
     /// Reverts a hit: the result found under its key lacks its bytes, so that it saves nothing.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn give_back_saving(&mut self, id: NodeId) -> Result<(), RunError> {
         self.tally.cached -= 1;
         let node = self.graph.node(id);
@@ -270,9 +256,6 @@ impl Run<'_> {
     }
 
     /// Records an answer received in this checkout: another machine may have asked at the same moment and stored another.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub(super) fn record_unconfirmed(&mut self, id: NodeId, key: &ActionKey, made_at: u64) -> Result<(), RunError> {
         let is_shared = self.context.shared.sharing.is_some() || self.context.rules.manifest().remote.is_some();
         let is_young = self.context.now < made_at.saturating_add(unconfirmed::OLD);
@@ -284,9 +267,6 @@ impl Run<'_> {
     }
 
     /// Sends deferred questions. Called when nothing else can proceed; reports each failure once.
-    ///
-    /// # Errors
-    /// When earlier results could not be committed.
     pub(in crate::build) fn flush_paid(&mut self) -> Result<(), RunError> {
         if self.tally.deferred == 0 {
             return Ok(());

@@ -46,7 +46,6 @@ pub enum OutputOrigin {
     Verified,
     /// Its result was found under its key.
     Cached,
-    /// Its producer ran.
     Ran,
 }
 
@@ -162,7 +161,6 @@ impl NodeStates {
         Some((stage, self.take_work(id, stage)?))
     }
 
-    /// Returns the state of a node.
     pub(super) fn state_of(&self, id: NodeId) -> &NodeProgress {
         self.states.get(id.index()).unwrap_or(&NodeProgress::Idle)
     }
@@ -225,7 +223,6 @@ impl NodeStates {
         self.steps.pop()
     }
 
-    /// Drops all due steps.
     pub(super) fn drop_steps(&mut self) {
         self.steps.clear();
     }

@@ -14,7 +14,6 @@ pub struct OvertakenBuild {
 /// What a build does with targets that have no stored result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BuildMode {
-    /// Builds them.
     #[default]
     Build,
     /// Runs no producer and only reports which would run.
@@ -23,7 +22,6 @@ pub enum BuildMode {
     Price,
     /// Only computes, and counts nothing: the overtaken build ran the programs and asked the models.
     Settle {
-        /// That build.
         of: OvertakenBuild,
         /// Whether it only priced paid targets.
         priced: bool,

@@ -51,7 +51,6 @@ impl Outbox {
         self.used.push((key, at));
     }
 
-    /// Adds a version of a node.
     pub(super) fn add_version(&mut self, label: String, version: HistoryRecord) {
         self.history.push((label, version));
     }
@@ -81,9 +80,6 @@ impl Outbox {
     }
 
     /// Sends everything that waits, with other rows, to be committed.
-    ///
-    /// # Errors
-    /// When an earlier batch could not be committed.
     pub(super) fn send_batch(&mut self, rows: Vec<RowChange>) -> Result<(), StoreError> {
         self.bytes = 0;
         self.writer.send(Batch {
@@ -95,9 +91,6 @@ impl Outbox {
     }
 
     /// Waits until all batches are committed.
-    ///
-    /// # Errors
-    /// When a batch could not be committed.
     pub(super) fn finish_batches(&mut self) -> Result<(), StoreError> {
         self.writer.finish()
     }

@@ -36,7 +36,6 @@ impl OutputChanges {
         self.maybe_stale = maybe_stale;
     }
 
-    /// Whether a change may reach a node.
     pub(super) fn may_reach(&self, id: NodeId) -> bool {
         self.maybe_stale.contains(id)
     }

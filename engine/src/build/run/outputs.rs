@@ -8,9 +8,6 @@ use std::sync::Arc;
 
 impl Run<'_> {
     /// Returns the output of a settled node as its readers see it; runs its producer again if a blob is missing.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub fn blob(&mut self, id: NodeId) -> Result<Option<Arc<[u8]>>, RunError> {
         let Some(digest) = self.output(id) else { return Ok(None) };
         let label = self.graph.node(id).label.clone();
@@ -42,9 +39,6 @@ impl Run<'_> {
     }
 
     /// Returns the outputs of settled nodes, as [`Self::blob`] does each; none once the run is stopped. Reads them at the same time.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub fn blobs(&mut self, ids: &[NodeId]) -> Result<Vec<Option<Arc<[u8]>>>, RunError> {
         let is_made = |id: &NodeId| source_nodes::leaf(&self.graph.node(*id).label).is_none();
         let outputs: Vec<Option<Digest>> = ids.iter().map(|id| self.output(*id).filter(|_| is_made(id))).collect();

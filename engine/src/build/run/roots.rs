@@ -23,17 +23,12 @@ use std::sync::Arc;
 /// A requested node with its outcome.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// The node.
     pub id: NodeId,
-    /// Its label.
     pub label: Arc<str>,
-    /// Its output, if it has one.
     pub output: Option<Digest>,
-    /// Origin of its output.
     pub how: Option<OutputOrigin>,
 }
 
-/// Resolution of one pattern.
 #[derive(Default)]
 pub(super) struct PatternResolution {
     pub(super) nodes: Vec<NodeId>,
@@ -102,9 +97,6 @@ impl Run<'_> {
     }
 
     /// Resolves `patterns`.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub fn roots(&mut self, patterns: &PatternSet) -> Result<Roots, RunError> {
         let mut roots = Roots::default();
         let mut seen: FxHashSet<NodeId> = FxHashSet::default();

@@ -26,7 +26,6 @@ impl Stop {
         self.is_set = true;
     }
 
-    /// Whether to start nothing more.
     pub(super) fn starts_nothing(&mut self) -> bool {
         self.is_set |= self.is_cancelled();
         self.is_set

@@ -80,7 +80,6 @@ impl Tables {
 }
 
 impl Run<'_> {
-    /// Returns the tables of the workspace.
     pub(super) fn tables(&mut self) -> Arc<Tables> {
         self.known_sets.tables(self.context.rules)
     }
@@ -100,9 +99,6 @@ impl Run<'_> {
 
     /// Settles the tables that nodes of `patterns` may read, in dependency order. Then all marks due to their changed rows are known before any
     /// other node is visited.
-    ///
-    /// # Errors
-    /// When the store breaks.
     pub fn settle_tables(&mut self, patterns: &PatternSet) -> Result<(), RunError> {
         if self.context.options.mode.is_dry()
             || self.context.redefined

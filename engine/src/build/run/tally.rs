@@ -6,7 +6,6 @@ use crate::store::builds::Answers;
 /// Counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Tally {
-    /// Producers that ran.
     pub ran: usize,
     /// Results found under their keys.
     pub cached: usize,

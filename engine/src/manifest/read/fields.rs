@@ -111,7 +111,6 @@ impl<'t, 'i> Fields<'t, 'i> {
         self.get(key)?.text(report, &format!("'{key}'"))
     }
 
-    /// Returns a required string.
     pub(super) fn required(&self, report: &mut Report<'_>, key: &str, hint: &str) -> Option<Text<'t>> {
         if self.get(key).is_none() {
             self.report_missing(report, key, hint);
@@ -175,7 +174,6 @@ pub(super) fn check_name(report: &mut Report<'_>, name: Text<'_>, what: &str) ->
     good
 }
 
-/// Returns a type with its article.
 fn type_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",

@@ -22,7 +22,6 @@ pub(super) fn template(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) 
     good.then_some(template)
 }
 
-/// Parses a template with any variables.
 pub(super) fn parse_label_template(report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
     if text.text.len() > MAX_LEN {
         let diagnostic = Diagnostic::error(ErrorCode::E_TEMPLATE, format!("this has more than {MAX_LEN} bytes")).hint("shorten it");

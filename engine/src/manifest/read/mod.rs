@@ -75,7 +75,6 @@ const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
 pub struct ManifestSource<'a> {
     /// Name of the file, relative to the workspace.
     pub name: String,
-    /// Its contents.
     pub text: &'a str,
 }
 
@@ -84,7 +83,6 @@ pub struct ManifestSource<'a> {
 pub struct Loaded {
     /// The manifest with its rulesets.
     pub manifest: Manifest,
-    /// Probable mistakes.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -103,10 +101,8 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Reads and checks a manifest with the rulesets that it names, and the rows that `data` adds to its data tables.
-///
-/// # Errors
-/// All errors, in order of place.
+/// Reads and checks a manifest with the rulesets that it names, and the rows that `data` adds to its data tables. Errors: all errors, in
+/// order of place.
 pub fn load(
     main: &ManifestSource<'_>,
     data: Option<&ManifestSource<'_>>,
@@ -289,7 +285,6 @@ fn merge_documents(report: &mut Report<'_>, documents: &[Document<'_>], data: Op
     }
 }
 
-/// Reads the rules of a file.
 fn read_rules(report: &mut Report<'_>, document: &Document<'_>, reader: &rules::RuleReader<'_>, drafts: &mut Vec<rules::RuleDraft>) {
     let Some(item) = document.root_fields().get("rule") else {
         return;

@@ -112,7 +112,6 @@ impl RuleReader<'_> {
         }
     }
 
-    /// Reads the variables and their sets.
     fn each(&self, report: &mut Report<'_>, rule: Fields<'_, '_>, references: &mut Vec<Reference>) -> RuleVariables {
         let Some(fields) = rule.get("each").and_then(|item| Fields::from_item(report, item, "'each'")) else {
             return RuleVariables::default();

@@ -105,10 +105,7 @@ fn reversed(tail: &str) -> Vec<u8> {
 }
 
 impl<'a> Targets<'a> {
-    /// Adds a rule.
-    ///
-    /// # Errors
-    /// The earlier rule with a target of the same form.
+    /// Adds a rule. Errors: the earlier rule with a target of the same form.
     pub(super) fn add_form(&mut self, form: Form<'a>, rule: u32) -> Result<(), u32> {
         let bucket = self.by_name.entry(form.bucket()).or_default();
         match form {

@@ -137,7 +137,6 @@ impl DataRow<'_> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockUse {
-    /// Number of blobs in it.
     blobs: u32,
     /// Their shares of its bytes.
     live: u32,

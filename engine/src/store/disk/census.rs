@@ -82,9 +82,6 @@ pub(super) fn views(database: &dyn ReadableDatabase) -> Result<Vec<ViewId>, redb
 
 impl DiskStore {
     /// Returns the bytes of the rows that [`DiskStore::forget_view`] would remove.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn bytes_of(&self, view: ViewId) -> Result<u64, StoreError> {
         let own = |part: &Part| *part != Part::Ledger && part.owner(view) == view;
         let tables = Part::ALL.into_iter().filter(own).map(schema::table_of).chain([HISTORY]);
@@ -110,9 +107,6 @@ impl DiskStore {
     }
 
     /// Calls `visit` with every sound result.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn each_action(&self, mut visit: impl FnMut(&ActionKey, &ActionRecord)) -> Result<(), StoreError> {
         self.walk(ACTIONS, |_, key, _, body| {
             if let Ok(key) = <[u8; 32]>::try_from(key)
@@ -125,9 +119,6 @@ impl DiskStore {
     }
 
     /// Calls `visit` with every sound version, of any checkout, and the hash of its node's label.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn each_version(&self, mut visit: impl FnMut([u8; 16], &HistoryRecord)) -> Result<(), StoreError> {
         self.walk(HISTORY, |_, key, _, body| {
             let hash = key.get(8..24).and_then(|hash| hash.try_into().ok());
@@ -140,9 +131,6 @@ impl DiskStore {
     }
 
     /// Returns the number of nodes by number of versions, over all views.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn depths(&self) -> Result<BTreeMap<u64, u64>, StoreError> {
         let (mut depths, mut node, mut depth) = (BTreeMap::new(), Vec::new(), 0);
         self.walk(HISTORY, |_, key, _, _| {
@@ -163,9 +151,6 @@ impl DiskStore {
     }
 
     /// Brings the store to the newest format, the only one, by creating missing tables. Returns the format and their names.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn migrate(&self) -> Result<(u32, Vec<String>), StoreError> {
         let made = self.run_writing(|database| {
             let mut txn = database.begin_write()?;

@@ -25,10 +25,8 @@ pub struct CheckoutLock {
 }
 
 impl CheckoutLock {
-    /// Locks a checkout of the store in `dir` until the returned value is dropped. Call before the store is opened.
-    ///
-    /// # Errors
-    /// When another process holds it until the time-out, or the folder cannot be used.
+    /// Locks a checkout of the store in `dir` until the returned value is dropped. Call before the store is opened. Fails when another
+    /// process holds it until the time-out, or the folder cannot be used.
     pub fn acquire_checkout(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
         let path = dir.join(VIEWS).join(format!("{:016x}.lock", view.0));
         let terms = Terms {
@@ -64,10 +62,7 @@ impl CheckoutLock {
     }
 
     /// Locks a place next to a checkout, for a build that reads its rows and writes none: it excludes no other process, but tells gc that a
-    /// build runs. Call before the store is opened.
-    ///
-    /// # Errors
-    /// When the folder cannot be used, or all places are taken until the time-out.
+    /// build runs. Call before the store is opened. Fails when the folder cannot be used, or all places are taken until the time-out.
     pub fn lock_place_beside(dir: &Path, view: ViewId, options: &DiskOptions) -> Result<Self, StoreError> {
         let at_once = DiskOptions {
             lock_timeout: Duration::ZERO,
@@ -87,9 +82,6 @@ impl CheckoutLock {
 
     /// Returns the checkouts of the store in `dir` that any process has locked. Results that such a process found or built since then may
     /// be in no row yet.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn locked_checkouts(dir: &Path) -> io::Result<Vec<LockedCheckout>> {
         let entries = match fs::read_dir(dir.join(VIEWS)) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -123,10 +115,7 @@ impl CheckoutLock {
 
 impl DiskStore {
     /// Locks a checkout of this store if no process has it, including this one; does not wait. `purpose` is shown to processes that wait
-    /// for the lock.
-    ///
-    /// # Errors
-    /// When the folder cannot be used.
+    /// for the lock. Fails when the folder cannot be used.
     pub fn try_lock_checkout(&self, view: ViewId, purpose: &str) -> Result<Option<CheckoutLock>, StoreError> {
         let options = DiskOptions {
             purpose: purpose.to_owned(),
@@ -152,7 +141,6 @@ impl DiskStore {
     }
 }
 
-/// A locked checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LockedCheckout {
     /// Number of the checkout, or of a place next to it.

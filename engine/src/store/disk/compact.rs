@@ -56,9 +56,6 @@ const SMALL: u64 = 2 << 20;
 
 impl DiskStore {
     /// Measures how full the file is.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub fn fill(&self) -> Result<Fill, StoreError> {
         // A file open for writing is longer than after it is closed.
         self.release();
@@ -81,10 +78,7 @@ impl DiskStore {
     }
 
     /// Compacts a file into which this handle stored many results since the last check, if a copy is noticeably shorter, no process waits for the
-    /// store and no gc runs. Returns whether it did.
-    ///
-    /// # Errors
-    /// As [`Self::compact`].
+    /// store and no gc runs. Returns whether it did. Fails as [`Self::compact`] does.
     pub fn compact_if_grown(&self) -> Result<bool, StoreError> {
         let has_grown = self.fresh.swap(0, Relaxed) >= MANY;
         if !has_grown || self.is_wanted() || self.is_collecting() || !self.fill()?.is_wasteful() {
@@ -94,18 +88,14 @@ impl DiskStore {
     }
 
     /// Copies all rows into a new file that replaces the old one. Without space for a copy, compacts the file in place as far as possible. Returns
-    /// false if it stopped because another process waits for the store.
-    ///
-    /// # Errors
-    /// When the new file cannot be written, or damage hides rows; the old file then stays.
+    /// false if it stopped because another process waits for the store. Fails when the new file cannot be written, or damage hides rows;
+    /// the old file then stays.
     pub fn compact(&self) -> Result<bool, StoreError> {
         self.replace_database(Whole::Must)
     }
 
-    /// As [`Self::compact`], without damaged and unreachable rows, which cannot be read anyway. Does not stop for other processes.
-    ///
-    /// # Errors
-    /// When the new file cannot be written; the old file then stays.
+    /// As [`Self::compact`], without damaged and unreachable rows, which cannot be read anyway. Does not stop for other processes. Fails
+    /// when the new file cannot be written; the old file then stays.
     pub fn compact_reachable(&self) -> Result<(), StoreError> {
         self.replace_database(Whole::AsFarAsReachable).map(drop)
     }

@@ -183,7 +183,6 @@ pub(super) struct Holder {
 }
 
 impl Holder {
-    /// Whether it is the calling process.
     pub(super) fn is_this_process(&self) -> bool {
         self.who.starts_with(&format!("pid {} ", std::process::id()))
     }

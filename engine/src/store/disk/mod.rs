@@ -129,10 +129,8 @@ pub struct DiskStore {
 
 impl DiskStore {
     /// Opens the store in a folder, creating both if absent. Sets a damaged file aside if [`DiskOptions::sets_aside`], and starts a new
-    /// store with its readable rows; the returned notices report it.
-    ///
-    /// # Errors
-    /// When the folder cannot be used, another process holds it for too long, it belongs to another user, or its format is too new.
+    /// store with its readable rows; the returned notices report it. Fails when the folder cannot be used, another process holds it for too
+    /// long, it belongs to another user, or its format is too new.
     pub fn open(dir: &Path, options: DiskOptions) -> Result<(Self, Vec<Diagnostic>), StoreError> {
         Self::from_medium(Box::new(folder::Folder::new(dir, options)))
     }
@@ -151,7 +149,6 @@ impl DiskStore {
         ))
     }
 
-    /// The store's folder.
     pub fn folder(&self) -> &Path {
         self.handle.medium().path()
     }

@@ -290,7 +290,6 @@ impl std::fmt::Debug for Handle {
 }
 
 impl Handle {
-    /// Opens the database of a medium.
     pub(super) fn open_medium(medium: Box<dyn Medium>) -> Result<(Self, Vec<Diagnostic>), StoreError> {
         let mut notices = Vec::new();
         let session = medium.open(Access::Read, None, &mut notices)?;

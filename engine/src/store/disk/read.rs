@@ -81,7 +81,6 @@ pub(super) fn read_and_hash(database: &dyn ReadableDatabase, digest: &Digest, fr
     blob_of(&blobs, &data, digest, frames)
 }
 
-/// Reads the record of a blob.
 pub(super) fn blob_record(blobs: &ReadTable, digest: &Digest) -> Result<Value<BlobRecord>, redb::Error> {
     read_value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())
 }
@@ -166,14 +165,12 @@ pub(super) fn blobs_missing(database: &dyn ReadableDatabase, digests: &[Digest])
     digests.iter().map(missing).collect()
 }
 
-/// Reads the record of an action.
 pub(super) fn action(database: &dyn ReadableDatabase, key: &ActionKey) -> Result<Value<ActionRecord>, redb::Error> {
     single(database, ACTIONS, &key.0.0, |body| {
         codec::decode_action(&compression::open_body(body)?).ok()
     })
 }
 
-/// Reads one row of a view.
 pub(super) fn read_row(database: &dyn ReadableDatabase, view: ViewId, part: Part, key: &[u8]) -> Result<Value<Vec<u8>>, redb::Error> {
     single(database, schema::table_of(part), &schema::row_key(part.owner(view), key), |body| {
         compression::open_body(body).map(std::borrow::Cow::into_owned)

@@ -34,9 +34,6 @@ const MOST_DAMAGES: usize = 1000;
 type RawRow = (Vec<u8>, Vec<u8>);
 
 /// Copies all sound rows of one database into another, empty one; returns their number. Damage only reduces it.
-///
-/// # Errors
-/// When the other database cannot be written.
 pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<u64, Fault> {
     let Ok(source) = guarded(|| open_padded(from, cache_bytes)) else {
         return Ok(0);

@@ -152,7 +152,6 @@ pub(super) const SCHEMA: [Table; 26] = [
     VOLUMES,
 ];
 
-/// Returns the table of a part.
 pub(super) const fn table_of(part: Part) -> Table {
     match part {
         Part::Nodes => NODES,

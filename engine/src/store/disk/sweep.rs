@@ -47,14 +47,12 @@ pub struct Policy {
 /// Counts of results, blobs and versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Results.
     pub actions: u64,
     /// The number of those that were paid for.
     pub paid: u64,
     /// Their cost in millionths of the currency, as far as known.
     #[serde(rename = "paid_micros")]
     pub micros: u64,
-    /// Blobs.
     pub blobs: u64,
     /// Stored bytes of results and blobs.
     pub bytes: u64,
@@ -132,7 +130,6 @@ fn short_id(digest: &Digest) -> u128 {
 }
 
 impl Marks {
-    /// Marks a result with its output.
     pub fn mark_result(&mut self, key: &ActionKey, output: &Digest) {
         self.actions.insert(short_id(&key.0));
         self.blobs.insert(short_id(output));
@@ -197,9 +194,6 @@ struct UnownedBlob {
 
 impl DiskStore {
     /// Finds garbage: results and blobs protected neither by `marks`, nor by a kept version, nor by age.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn find_garbage(&self, mut marks: Marks, policy: &Policy) -> Result<Plan, StoreError> {
         let Versions { protected: kept, gone } = self.versions(&marks, policy)?;
         let mut plan = Plan::default();
@@ -222,10 +216,8 @@ impl DiskStore {
         Ok(plan)
     }
 
-    /// Removes the planned results, except those used since. Returns counts of the removed ones.
-    ///
-    /// # Errors
-    /// When the store cannot be written. Results removed before stay removed.
+    /// Removes the planned results, except those used since. Returns counts of the removed ones. Fails when the store cannot be written.
+    /// Results removed before stay removed.
     pub fn sweep(&self, plan: &Plan) -> Result<Tally, StoreError> {
         let mut removed = Tally::default();
         let mut most = STEP;
@@ -281,18 +273,11 @@ impl DiskStore {
         }
     }
 
-    /// Returns the views that have rows.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn views_with_rows(&self) -> Result<Vec<ViewId>, StoreError> {
         self.run_reading(super::census::views)
     }
 
     /// Removes all rows of a view and its versions; its ledger stays.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn forget_view(&self, view: ViewId) -> Result<(), StoreError> {
         let parts: Vec<Part> = Part::ALL.into_iter().filter(|part| *part != Part::Ledger).collect();
         self.clear(view, &parts)?;
@@ -300,9 +285,6 @@ impl DiskStore {
     }
 
     /// Removes the rows of some parts of a view.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn clear(&self, view: ViewId, parts: &[Part]) -> Result<(), StoreError> {
         parts.iter().try_for_each(|part| self.clear_table(view, schema::table_of(*part)))
     }
@@ -563,7 +545,6 @@ fn forget_rows(database: &redb::Database, table: Table, view: ViewId, most: usiz
     Ok(removed)
 }
 
-/// Removes the chunks of a blob.
 pub(super) fn remove_chunks(
     data: &mut redb::Table<'_, &'static [u8], &'static [u8]>,
     record: &codec::BlobRecord,

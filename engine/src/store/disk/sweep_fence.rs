@@ -38,9 +38,7 @@ impl DiskStore {
         self.handle.medium().file_bytes()
     }
 
-    /// Fails if another process runs gc on the store in a folder. Does not wait, not even for the store.
-    ///
-    /// # Errors
+    /// Fails if another process runs gc on the store in a folder. Does not wait, not even for the store. Errors:
     /// [`StoreError::Collecting`].
     pub fn refuse_second_collection(folder: &Path) -> Result<(), StoreError> {
         match folder::collector(folder) {
@@ -49,10 +47,8 @@ impl DiskStore {
         }
     }
 
-    /// Starts gc: from now on the sweep keeps results that others rely on. Mark only after this.
-    ///
-    /// # Errors
-    /// When another gc runs, or the store cannot be written.
+    /// Starts gc: from now on the sweep keeps results that others rely on. Mark only after this. Fails when another gc runs, or the store
+    /// cannot be written.
     pub fn begin_collection(&self) -> Result<Collecting, StoreError> {
         let lock = self.handle.medium().collector()?;
         let mut most = FEW;
@@ -112,7 +108,6 @@ pub(super) struct Fence<'t> {
 }
 
 impl<'t> Fence<'t> {
-    /// Opens the fence in a transaction.
     pub(super) fn open_fence(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
         Ok(Self {
             touched: txn.open_table(TOUCHED.definition())?,

@@ -17,16 +17,13 @@ use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::{Bound, RangeInclusive};
 
-/// One damaged item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedItem {
     /// Labels of the nodes that it belongs to, as far as known.
     pub labels: Vec<String>,
-    /// Description, one sentence.
     pub what: String,
     /// Whether a paid result is lost.
     pub paid: bool,
-    /// The repair.
     repair: Repair,
 }
 
@@ -43,12 +40,9 @@ pub(super) enum Repair {
     None,
 }
 
-/// Location of a damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DamageLocation<'h> {
-    /// A result.
     Result(ActionKey),
-    /// An output.
     Output(Digest),
     /// A version of the node whose label has this hash.
     Version([u8; 16]),
@@ -61,21 +55,16 @@ pub enum DamageLocation<'h> {
 /// Result of a verification.
 #[derive(Debug, Default)]
 pub struct Verified {
-    /// Rows opened.
     pub rows: u64,
-    /// Blobs hashed.
     pub blobs: u64,
     /// Their total length, in bytes.
     pub blob_bytes: u64,
-    /// Results.
     pub actions: u64,
     /// Results whose output is not stored: their producer keeps none, or gc removed it. It is rebuilt on demand.
     pub without_output: u64,
-    /// Versions.
     pub versions: u64,
     /// Versions whose result gc removed.
     pub collected: u64,
-    /// Everything that is damaged.
     pub damage: Vec<DamagedItem>,
 }
 
@@ -88,18 +77,12 @@ impl Verified {
 
 impl DiskStore {
     /// Opens every row, hashes every blob, follows every reference. Sees one state of the store: does not release it before the end.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn verify_everything(&self) -> Result<Verified, StoreError> {
         self.verify_with(|| {})
     }
 
     /// As [`Self::verify_everything`], but releases the store while hashing blobs, the slow part. Items that other processes store or remove
     /// meanwhile do not count as damaged; the next verification may check them.
-    ///
-    /// # Errors
-    /// When the store as a whole cannot be read.
     pub fn verify_among_others(&self) -> Result<Verified, StoreError> {
         self.verify_with(|| self.release_to_others())
     }
@@ -129,9 +112,6 @@ impl DiskStore {
     }
 
     /// Applies the repairs; returns their number.
-    ///
-    /// # Errors
-    /// When the store cannot be written.
     pub fn repair(&self, damage: &[DamagedItem]) -> Result<usize, StoreError> {
         let mut repairs: Vec<&Repair> = damage
             .iter()
@@ -452,7 +432,6 @@ fn verify_versions(database: &dyn ReadableDatabase, results: &Results, verified:
     count_rows(HISTORY, &open, met, verified)
 }
 
-/// Opens all rows of a table.
 fn verify_rows(database: &dyn ReadableDatabase, table: Table, verified: &mut Verified) -> Result<(), redb::Error> {
     let txn = database.begin_read()?;
     let Some(open) = schema::open_table_to_read(&txn, table)? else {
@@ -492,7 +471,6 @@ impl DamagedItem {
         damaged_item(what, Repair::None)
     }
 
-    /// Returns the location of the damage.
     pub fn location(&self) -> DamageLocation<'_> {
         let version = |key: &[u8]| {
             key.get(8..24)

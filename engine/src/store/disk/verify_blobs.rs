@@ -48,7 +48,6 @@ pub(super) struct VerifiedBlobs {
     rows: u64,
     /// Number of chunks of sound blobs.
     chunks: u64,
-    /// Blocks with sound blobs.
     blocks: FxHashSet<u64>,
 }
 

@@ -22,10 +22,6 @@ pub struct Edited {
 /// Changed entries of a level (rows or children) by key; `None` removes one.
 type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
-/// Changes rows of a table.
-///
-/// # Errors
-/// When a page that is needed is missing or malformed.
 pub fn edit<E: From<PageError>>(root: &Arc<[u8]>, rows: Changes, mut fetch: impl Fetch<E>) -> Result<Edited, E> {
     let top = Page::from_root_blob(root.clone())?;
     if top.level == 0 {

@@ -4,9 +4,6 @@ use super::{Fetch, Page, PageError};
 use std::sync::Arc;
 
 /// Calls `visit` with the rows from `key` on until it returns `false`.
-///
-/// # Errors
-/// When a page is missing or malformed.
 pub fn rows_from<E: From<PageError>>(
     root: &Arc<[u8]>,
     key: &str,

@@ -21,7 +21,6 @@ pub struct Word {
 /// A simple name with its type arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
 pub struct Name {
-    /// The name.
     #[n(0)]
     pub word: Word,
     /// Type arguments as written.
@@ -58,16 +57,12 @@ pub enum TypeRef {
     Function(#[n(0)] Vec<TypeRef>),
 }
 
-/// An argument.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Argument {
-    /// `name:`.
     #[n(0)]
     pub name: Option<String>,
-    /// Its value.
     #[n(1)]
     pub value: Expression,
-    /// How it is passed.
     #[n(2)]
     pub passing: Passing,
 }
@@ -77,17 +72,14 @@ pub struct Argument {
 #[cbor(index_only)]
 #[serde(rename_all = "lowercase")]
 pub enum Passing {
-    /// By value.
     #[default]
     #[n(0)]
     Value,
     /// `in`; `ref readonly` of a parameter takes the same arguments.
     #[n(1)]
     In,
-    /// `ref`.
     #[n(2)]
     Ref,
-    /// `out`.
     #[n(3)]
     Out,
 }
@@ -147,7 +139,6 @@ pub enum Link {
     /// `.Name<T>`.
     #[n(0)]
     Member(#[n(0)] Name),
-    /// `(…)`.
     #[n(1)]
     Call(#[n(0)] Vec<Argument>),
     /// `[…]`, with the place of the bracket.
@@ -171,10 +162,8 @@ pub enum Operator {
     /// `+`, `*`, `<<`, `|` …: a value of a type that its operands determine.
     #[n(1)]
     Arithmetic,
-    /// `??`.
     #[n(2)]
     Coalesce,
-    /// `..`.
     #[n(3)]
     Range,
 }
@@ -182,10 +171,8 @@ pub enum Operator {
 /// Kinds of literals that have a type of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Literal {
-    /// A `string`.
     #[n(0)]
     String,
-    /// A `char`.
     #[n(1)]
     Char,
     /// An `int`, with the minus sign before it.
@@ -197,22 +184,18 @@ pub enum Literal {
     /// `true`, `false`.
     #[n(4)]
     Truth,
-    /// `null`.
     #[n(5)]
     Null,
     /// A `uint`, by its suffix or because the number is too large for an `int`.
     #[n(6)]
     UInt,
-    /// A `long`.
     #[n(7)]
     Long,
     /// A `ulong`.
     #[n(8)]
     ULong,
-    /// A `float`.
     #[n(9)]
     Float,
-    /// A `decimal`.
     #[n(10)]
     Decimal,
     /// A UTF-8 literal: `"text"u8`.
@@ -226,10 +209,8 @@ pub enum Literal {
 /// A parameter of a lambda or a method.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Parameter {
-    /// Its name.
     #[n(0)]
     pub name: String,
-    /// Its type, if written.
     #[n(1)]
     pub kind: Option<TypeRef>,
     /// How it takes its argument.
@@ -241,7 +222,6 @@ pub struct Parameter {
     /// Its default value; `None` for a parameter of a member, whose body begins with the default values.
     #[n(4)]
     pub default: Option<Expression>,
-    /// `this`.
     #[n(5)]
     pub receiver: bool,
     /// Its attributes; empty for a parameter of a member.
@@ -269,7 +249,6 @@ pub enum Clause {
     Into(#[n(0)] String),
 }
 
-/// An expression.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Expression {
     /// An expression that the parser could not read.
@@ -284,7 +263,6 @@ pub enum Expression {
     /// `base`, with its place.
     #[n(3)]
     Base(#[n(0)] u32),
-    /// A simple name.
     #[n(4)]
     Name(#[n(0)] Name),
     /// `alias::Name`, `global::Name`, a predefined type, `List<int>` before a dot; with its place.
@@ -371,7 +349,6 @@ pub enum Expression {
     /// `out var x`, `var (a, b)`, `T x` in a deconstruction.
     #[n(27)]
     Declaration(#[n(0)] TypeRef, #[n(1)] Designation),
-    /// A query.
     #[n(28)]
     Query(#[n(0)] Vec<Clause>),
     /// `throw e`.
@@ -454,18 +431,15 @@ impl Expression {
 /// Variables that a declaration introduces.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Designation {
-    /// A name.
     #[n(0)]
     Name(#[n(0)] String),
     /// `(a, b)`.
     #[n(1)]
     Tuple(#[n(0)] Vec<Designation>),
-    /// `_`.
     #[n(2)]
     Discard,
 }
 
-/// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Pattern {
     /// A constant, or a type that looks like one; `A.B` may be either.
@@ -492,7 +466,6 @@ pub enum Pattern {
     /// `a and b`.
     #[n(7)]
     And(#[n(0)] Vec<Pattern>),
-    /// `not a`.
     #[n(8)]
     Not(#[n(0)] Box<Pattern>),
     /// `.. a` in a list.
@@ -501,12 +474,10 @@ pub enum Pattern {
     /// `var x`.
     #[n(5)]
     Var(#[n(0)] Designation),
-    /// `_`, `..`.
     #[n(6)]
     Any,
 }
 
-/// A statement.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Statement {
     /// An expression that is evaluated.
@@ -536,7 +507,6 @@ pub enum Statement {
     /// `foreach ((a, T b) in e) …`: the targets to which the parts of each element are assigned, the source, the body and the keyword.
     #[n(11)]
     ForeachParts(#[n(0)] Vec<Argument>, #[n(1)] Expression, #[n(2)] Vec<Statement>, #[n(3)] Word),
-    /// A local function.
     #[n(6)]
     Function(#[n(0)] LocalFunction),
     /// A `switch` statement: the expression that it switches over, and its sections.
@@ -563,25 +533,18 @@ pub type Attribute = (TypeRef, Vec<Argument>);
 /// A section of a `switch`: its labels, each a pattern and its `when`, and its statements.
 pub type Section = (Vec<(Pattern, Option<Expression>)>, Vec<Statement>);
 
-/// A local function.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct LocalFunction {
-    /// Its name.
     #[n(0)]
     pub name: String,
-    /// Its type parameters.
     #[n(1)]
     pub type_parameters: Vec<String>,
-    /// Its parameters.
     #[n(2)]
     pub parameters: Vec<Parameter>,
-    /// Type of its result.
     #[n(3)]
     pub result: TypeRef,
-    /// Its body.
     #[n(4)]
     pub body: Vec<Statement>,
-    /// `async`.
     #[n(5)]
     pub is_async: bool,
 }

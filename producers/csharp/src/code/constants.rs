@@ -40,9 +40,7 @@ impl Expression {
 /// The value of a constant expression; smaller integers and characters count as `int`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constant {
-    /// An `int`.
     Int(i32),
-    /// A `long`.
     Long(i64),
 }
 
@@ -55,7 +53,6 @@ impl Constant {
         }
     }
 
-    /// Returns the range of the value.
     pub fn to_range(self) -> IntegerRange {
         match self {
             Self::Int(value) => IntegerRange::of_value(value.into()),

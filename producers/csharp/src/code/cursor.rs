@@ -15,7 +15,6 @@ pub(super) struct Cursor<'t> {
     pub(super) tokens: Vec<Token>,
     angles: Vec<bool>,
     mates: Vec<u32>,
-    /// The present token.
     pub(super) at: usize,
     /// Index of the token at which reading ends.
     pub(super) end: usize,
@@ -126,7 +125,6 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Skips the group or token.
     pub(super) fn skip_group(&mut self) {
         self.at = self.next_after_group(self.at).min(self.end.max(self.at + 1));
     }

@@ -21,7 +21,6 @@ pub struct Facts {
     /// Code in the header: default values, arguments for the base constructor, arguments of attributes.
     #[n(2)]
     pub around: Vec<Statement>,
-    /// Attributes with arguments.
     #[n(3)]
     pub attributes: Vec<(TypeRef, Vec<Argument>)>,
     /// Members with code or parameters.
@@ -29,28 +28,22 @@ pub struct Facts {
     pub members: Vec<MemberCode>,
 }
 
-/// Code of one member.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct MemberCode {
     /// Number of the part that contains it.
     #[n(0)]
     pub part: u32,
-    /// Its name.
     #[n(1)]
     pub name: String,
-    /// Its header.
     #[n(2)]
     pub signature: Signature,
     /// Own type parameters.
     #[n(3)]
     pub type_parameters: Vec<String>,
-    /// Its attributes with arguments.
     #[n(4)]
     pub attributes: Vec<(TypeRef, Vec<Argument>)>,
-    /// Its code.
     #[n(5)]
     pub body: Vec<Statement>,
-    /// Whether it is a member of an enum.
     #[n(6)]
     pub of_enum: bool,
 }
@@ -70,10 +63,7 @@ impl Producer for FactsOf {
     }
 }
 
-/// Reads the blob of [`FactsOf`].
-///
-/// # Errors
-/// If the blob is no output of [`FactsOf`].
+/// Reads the blob of [`FactsOf`]. Fails if the blob is no output of [`FactsOf`].
 pub fn decode_facts(input: &Input) -> Result<Facts, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("the facts of a type cannot be decoded: {error}")))
 }

@@ -36,7 +36,6 @@ pub enum IntegerRange {
     /// A `long` that is not negative.
     #[n(8)]
     Long,
-    /// A negative `long`.
     #[n(9)]
     NegativeLong,
 }
@@ -75,12 +74,10 @@ impl IntegerRange {
         at.and_then(|at| char::from_digit(at as u32, 10)).unwrap_or('0')
     }
 
-    /// Returns the range of a digit.
     pub fn from_digit(digit: char) -> Option<Self> {
         Self::ALL.get(digit.to_digit(10)? as usize).copied()
     }
 
-    /// Whether the value is negative.
     pub fn is_negative(self) -> bool {
         matches!(
             self,

@@ -421,7 +421,6 @@ pub(super) fn literal_number(text: &str) -> Literal {
     }
 }
 
-/// Whether a literal is interpolated.
 fn is_interpolated(text: &str) -> bool {
     text.starts_with('$') || text.starts_with("@$")
 }

@@ -11,13 +11,11 @@ pub struct Signature {
     /// Result type of a method; type of a field, property or event.
     #[n(0)]
     pub result: Option<TypeRef>,
-    /// Its parameters.
     #[n(1)]
     pub parameters: Vec<Parameter>,
     /// Constraints: type parameter and type; `class` and `struct` (`unmanaged` is one) as predefined types.
     #[n(2)]
     pub constraints: Vec<(String, TypeRef)>,
-    /// `async`.
     #[n(3)]
     pub is_async: bool,
 }

@@ -15,7 +15,6 @@ use std::ops::Range;
 /// A parsed reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
-    /// Names of its path.
     pub path: Vec<Name>,
     /// Number of written parameters, if there is a list: the reference is then to a callable member.
     pub parameter_count: Option<usize>,
@@ -258,7 +257,6 @@ fn commas(arguments: &str) -> u32 {
 pub struct Meaning {
     /// Key of the type.
     pub owner: String,
-    /// The member.
     pub member: Option<String>,
     /// Byte of the name in the reference.
     pub at: usize,
@@ -282,9 +280,7 @@ pub struct Scope<'s, 'w> {
     pub own: &'s str,
     /// Surroundings of the names in the part.
     pub around: &'s Surroundings<'s>,
-    /// Symbols of the names.
     pub index: &'s NameIndex,
-    /// Declarations of types.
     pub world: &'s World<'w>,
 }
 

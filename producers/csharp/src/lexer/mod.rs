@@ -21,7 +21,6 @@ pub enum Kind {
     Text,
     /// String or character literal ended by its line or the end of the file.
     Unterminated,
-    /// Operator or bracket.
     Punctuation,
     /// A character without meaning in C#.
     Unknown,
@@ -34,7 +33,6 @@ pub struct Token {
     pub start: u32,
     /// Past the last byte.
     pub end: u32,
-    /// Its kind.
     pub kind: Kind,
 }
 
@@ -45,7 +43,6 @@ thread_local! {
 }
 
 impl Token {
-    /// Returns the token's text.
     pub fn text<'t>(&self, source: &'t str) -> &'t str {
         #[cfg(test)]
         LOOKS.with(|looks| looks.set(looks.get() + 1));
@@ -181,7 +178,6 @@ fn token_at(source: &str, at: usize) -> (Option<Kind>, usize) {
     (Some(kind), end)
 }
 
-/// Returns the end of the token at `at`.
 pub(crate) fn token_end(source: &str, at: usize) -> usize {
     token_at(source, at).1
 }

@@ -47,9 +47,6 @@ struct Remains {
 
 impl<'i> Document<'i> {
     /// Reads the inputs `selection` and `outlines`, and the optional `semantics`, `files` and `indexed`.
-    ///
-    /// # Errors
-    /// If one is missing or invalid.
     pub fn from_inputs(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
         let selection = read_selection(&inputs.single("selection")?.bytes)?;
         let mut texts = BTreeMap::new();
@@ -171,12 +168,10 @@ impl<'i> Document<'i> {
         }
     }
 
-    /// Returns the dropped types.
     pub(super) fn types_cut(&self) -> Vec<&str> {
         types_of(&self.selection.least[..self.cut.types])
     }
 
-    /// Returns the dropped files.
     pub(super) fn files_cut(&self) -> Vec<&str> {
         files_of(&self.selection.least[..self.cut.types])
     }
@@ -199,7 +194,6 @@ impl<'i> Document<'i> {
         self.selection.types.iter().filter(move |key| !gone.contains(key))
     }
 
-    /// Returns the remaining files, by path.
     pub(super) fn remaining_files(&self) -> Vec<&str> {
         let mut files = files_of(&self.selection.least[self.cut.types..]);
         files.sort_unstable();

@@ -27,7 +27,6 @@ const SHOWN: usize = 80;
 /// File name in the place of an error in a filter.
 pub const PLACE: &str = "filter";
 
-/// A filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// Its expression, in which numbers refer to `primaries`.
@@ -41,13 +40,10 @@ pub struct Filter {
 pub enum Expr {
     /// At least one of them.
     Any(Vec<Expr>),
-    /// All of them.
     All(Vec<Expr>),
     /// A primary, by its number, or its negation.
     Is {
-        /// Number of the primary.
         primary: usize,
-        /// Whether it is negated.
         not: bool,
     },
 }
@@ -74,17 +70,11 @@ impl Expr {
 /// Property of a type that a primary tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// `namespace:`
     Namespace,
-    /// `type:`
     Type,
-    /// `access:`
     Access,
-    /// `tag:`
     Tag,
-    /// `depends:`
     Depends,
-    /// `file:`
     File,
 }
 
@@ -100,9 +90,7 @@ const FIELDS: [(&str, Field); 6] = [
 /// `type:Node*`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Primary {
-    /// The tested property.
     pub field: Field,
-    /// Its token as written.
     pub token: String,
     /// The token as a pattern.
     pub glob: Glob,
@@ -121,13 +109,11 @@ impl fmt::Display for Primary {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InvalidFilter {
-    /// One sentence.
     pub message: String,
     /// Byte offset.
     pub at: usize,
     /// Length in bytes of the invalid text.
     pub len: usize,
-    /// Correction to write.
     pub hint: String,
     /// Likely intended names, best first.
     pub candidates: Vec<String>,
@@ -169,10 +155,7 @@ impl InvalidFilter {
     }
 }
 
-/// Parses a filter.
-///
-/// # Errors
-/// The first error, or the exceeded limit.
+/// Parses a filter. Errors: the first error, or the exceeded limit.
 pub fn parse_filter(text: &str) -> Result<Filter, InvalidFilter> {
     if text.len() > MOST_BYTES {
         let message = format!("a filter has at most {} KiB", MOST_BYTES >> 10);

@@ -5,8 +5,7 @@
 //! them. Summaries do not affect which types fit a budget.
 
 use super::document::Document;
-use crate::flags::check_flags;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::json;
@@ -16,7 +15,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackFacts {
-    /// Name of the pack.
     pub name: String,
     /// Approximate tokens of its text.
     pub token_estimate: u64,
@@ -94,10 +92,6 @@ impl Producer for Form {
 
     fn sees(&self, _: &Params) -> Sees {
         Sees { vars: true, label: false }
-    }
-
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

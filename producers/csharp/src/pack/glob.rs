@@ -27,7 +27,6 @@ impl Glob {
         self.folded.is_plain()
     }
 
-    /// Whether it matches a whole name.
     pub fn matches(&self, name: &str) -> bool {
         self.folded.matches(&folded(name))
     }

@@ -13,7 +13,6 @@ pub mod select;
 #[cfg(test)]
 mod tests;
 
-/// Registers the producers of packs.
 pub fn register_packs(registry: &mut engine::seams::producer::Registry) {
     registry.add(select::Select);
     registry.add(form::PACK);

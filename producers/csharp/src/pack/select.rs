@@ -49,7 +49,6 @@ const ACCESS: [&str; 7] = [
 /// A row of `[pack.NAME]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackRow {
-    /// The filter as written.
     pub filter: String,
     /// Token budget of its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +68,6 @@ pub struct PackRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// The filter matches it.
     Matched,
     /// Declarations of these matched types name it.
     DependencyOf(Vec<String>),
@@ -438,10 +436,7 @@ fn nothing<'k>(what: String, token: &str, known: impl Iterator<Item = &'k str>) 
     diagnostic.candidates(candidates)
 }
 
-/// Checks that all tags and accessibilities in a filter exist; needs no type.
-///
-/// # Errors
-/// The first unknown name.
+/// Checks that all tags and accessibilities in a filter exist; needs no type. Errors: the first unknown name.
 pub fn names_exist(filter: &Filter, tags: &[&str]) -> Result<(), InvalidFilter> {
     filter.primaries.iter().try_for_each(|primary| name_exists(primary, tags))
 }
@@ -485,9 +480,6 @@ fn evaluate(expr: &Expr, sets: &[Vec<bool>], count: usize) -> Vec<bool> {
 }
 
 /// Reads the blob of [`Select`].
-///
-/// # Errors
-/// If the blob is invalid.
 pub fn read_selection(bytes: &[u8]) -> Result<Selection, Failure> {
     serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("a selection cannot be read: {error}")))
 }

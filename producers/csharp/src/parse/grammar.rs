@@ -106,7 +106,6 @@ pub(crate) struct Grammar {
 }
 
 impl Grammar {
-    /// Returns the grammar, resolved once.
     pub(crate) fn resolved_once() -> &'static Self {
         static GRAMMAR: OnceLock<Grammar> = OnceLock::new();
         GRAMMAR.get_or_init(Self::resolve_names)

@@ -9,7 +9,6 @@ use std::ops::Range;
 
 /// The parts before the type or keyword of a declaration.
 pub(crate) struct Opening {
-    /// Canonical attributes.
     pub(crate) attributes: Vec<String>,
     /// Modifiers in source order.
     pub(crate) modifiers: Vec<String>,

@@ -19,7 +19,6 @@ const DEEPEST_SKELETON: usize = 100;
 const MOST_ANGLES: usize = 24;
 
 impl Tokens<'_> {
-    /// Returns the bytes of a token range.
     pub(crate) fn bytes_of_tokens(&self, range: &Range<usize>) -> Range<usize> {
         match (
             self.all.get(range.start),
@@ -174,7 +173,6 @@ struct SkeletonReader<'t, 'a> {
     edits: Vec<Edit>,
 }
 
-/// Returns the skeleton of a file.
 pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleton {
     let mut reader = SkeletonReader {
         tokens,

@@ -443,7 +443,6 @@ struct Accessors {
     summary: String,
     /// `summary` with attributes.
     attributed: String,
-    /// Bodies and the initializer.
     bodies: Vec<String>,
     has_value: bool,
 }

@@ -10,7 +10,6 @@ use std::ops::Range;
 pub(crate) struct Extension {
     /// Its tokens, including header and braces.
     pub(crate) range: Range<usize>,
-    /// Its `{`.
     pub(crate) open: usize,
     /// Tokens of its receiver's type.
     pub(crate) kind: Range<usize>,
@@ -36,7 +35,6 @@ impl Reading<'_, '_> {
         self.shown.original(node.byte_range())
     }
 
-    /// Returns the tokens of a node.
     pub(crate) fn range(&self, node: tree_sitter::Node<'_>) -> Range<usize> {
         self.tokens.range(self.bytes_of_node(node))
     }

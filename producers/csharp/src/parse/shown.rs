@@ -11,7 +11,6 @@ pub(crate) struct Edit {
     pub(crate) with: &'static str,
 }
 
-/// A text for the grammar.
 pub(crate) struct GrammarText {
     pub(crate) text: String,
     /// Bytes of the text whose original position does not follow from the preceding byte, with that position.

@@ -12,7 +12,6 @@ use std::ops::Range;
 /// Class of a token with respect to its neighbors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// A name.
     Name,
     /// A word with a meaning between or before names: `and`, `await`.
     Contextual,
@@ -38,7 +37,6 @@ enum Class {
 pub(crate) enum Body {
     /// Statements with their braces.
     Block(Range<usize>),
-    /// Accessors with their braces.
     Accessors(Range<usize>),
     /// The value after `=` or `=>`.
     Value(Range<usize>),

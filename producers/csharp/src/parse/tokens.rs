@@ -18,7 +18,6 @@ pub(crate) struct Tokens<'t> {
     /// The text as written; every token has the same start as in `source`.
     written: &'t str,
     pub(crate) all: Vec<Token>,
-    /// Deepest bracket nesting.
     pub(crate) depth: u32,
     docs: Vec<(u32, u32)>,
     mates: Vec<u32>,
@@ -101,7 +100,6 @@ impl<'t> Tokens<'t> {
         self.all.partition_point(|token| (token.start as usize) < byte)
     }
 
-    /// Returns the tokens of a byte range.
     pub(crate) fn range(&self, bytes: Range<usize>) -> Range<usize> {
         let start = self.at_byte(bytes.start);
         start..self.at_byte(bytes.end).max(start)

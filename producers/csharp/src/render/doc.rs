@@ -17,11 +17,8 @@ const DEEPEST_INDENT: usize = 4;
 pub struct Reading {
     /// `<summary>`, or text outside any section.
     pub summary: String,
-    /// `<remarks>`.
     pub remarks: String,
-    /// `<returns>`.
     pub returns: String,
-    /// `<value>`.
     pub value: String,
     /// `<typeparam>`: name and text.
     pub type_parameters: Vec<(String, String)>,
@@ -29,7 +26,6 @@ pub struct Reading {
     pub parameters: Vec<(String, String)>,
     /// `<exception>`: type and text.
     pub exceptions: Vec<(String, String)>,
-    /// `<example>`.
     pub example: String,
     /// `<seealso>`.
     pub see_also: Vec<String>,
@@ -124,7 +120,6 @@ pub fn first_sentence(text: &str) -> String {
     paragraph
 }
 
-/// Parses a documentation comment.
 pub fn parse_doc_comment(xml: &str) -> Reading {
     let mut reader = Reader::default();
     let mut rest = xml;

@@ -48,10 +48,7 @@ impl From<&str> for Value {
     }
 }
 
-/// Evaluates the text between `$(` and `)`.
-///
-/// # Errors
-/// The name of an unknown function.
+/// Evaluates the text between `$(` and `)`. Errors: the name of an unknown function.
 pub fn evaluate(scope: &Scope<'_>, body: &str, depth: u32) -> Result<Value, String> {
     let (mut value, mut rest) = if let Some(inner) = body.strip_prefix('[') {
         let (class, rest) = inner.split_once(']').ok_or("an unclosed type name")?;

@@ -23,7 +23,6 @@ const DEEPEST: u32 = 24;
 /// The data that expansion may read.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'s> {
-    /// Properties so far.
     pub properties: &'s Properties,
     /// Project files of the workspace.
     pub tree: &'s Tree<'s>,
@@ -43,7 +42,6 @@ impl Scope<'_> {
         self.expand_at(text, 0)
     }
 
-    /// Expands text at a nesting depth.
     pub(super) fn expand_at(&self, text: &str, depth: u32) -> String {
         if !text.contains("$(") {
             return text.to_owned();

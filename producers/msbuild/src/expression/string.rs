@@ -6,10 +6,7 @@ use std::cmp::Ordering;
 /// Maximum length of padded text.
 const WIDEST: usize = 1000;
 
-/// Evaluates `value.member` or `value.member(arguments)`.
-///
-/// # Errors
-/// The name of an unknown member.
+/// Evaluates `value.member` or `value.member(arguments)`. Errors: the name of an unknown member.
 pub fn evaluate_member(value: Value, member: &str, arguments: Option<&[String]>) -> Result<Value, String> {
     let unknown = || Err(format!("the function {member}"));
     let lower = member.to_ascii_lowercase();

@@ -10,15 +10,11 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::fmt;
 
-/// Reads the arguments of a method.
-///
-/// # Errors
-/// When an argument is invalid, with its name.
+/// Reads the arguments of a method. Fails when an argument is invalid, with its name.
 pub fn read_arguments<'de, M: Deserialize<'de>>(arguments: Value) -> Result<M, Failed> {
     serde_path_to_error::deserialize(arguments).map_err(|error| invalid_arguments(&error))
 }
 
-/// Returns the failure for invalid arguments.
 fn invalid_arguments(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
     // The path of an error outside of any field is ".".
     let name = error.path().iter().next().map(|_| error.path().to_string());

@@ -85,13 +85,11 @@ const NO_ROOM: &str = "there is no room for it in the budget";
 pub struct ContextReport<'t> {
     /// The question, with its index.
     pub question: &'t Question<'t>,
-    /// The chosen types.
     pub choice: &'t Choice,
     /// The possible texts of each chosen type.
     pub texts: &'t [TypeTexts],
     /// Files that the query names.
     pub attached: &'t [Attached],
-    /// The composed text.
     pub made: &'t Composed,
     /// Budget of the text, in tokens.
     pub budget: usize,
@@ -170,7 +168,6 @@ impl ContextReport<'_> {
         not_there.chain(files).chain(members).collect()
     }
 
-    /// Returns the completeness of the answer.
     pub fn completeness(&self, names: &WorkspaceNames, items: &[ContextItem], left_out: usize) -> AnswerState {
         let (index, withheld) = (self.question.index, self.choice.withheld);
         let no_room = self.made.left_out.len();

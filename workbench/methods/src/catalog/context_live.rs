@@ -360,7 +360,6 @@ impl Show {
         })
     }
 
-    /// Describes the remembered versions.
     fn describe_versions(&self, journal: &Journal) -> String {
         let begin = journal.begin.as_ref().map(|(begin, _)| *begin);
         let Some(first) = begin.or_else(|| Some(journal.versions.first()?.number)) else {

@@ -39,7 +39,6 @@ pub(super) struct LiveFile {
     files: Disk,
     /// Path from the root; for a file with several hard links, the one with the history.
     pub(super) path: String,
-    /// The requested path.
     requested: String,
     /// All known names of the file.
     names: BTreeSet<String>,
@@ -47,9 +46,7 @@ pub(super) struct LiveFile {
     pub(super) now: u64,
 }
 
-/// A document that was read.
 pub(super) struct ReadDocument {
-    /// Its text.
     pub(super) text: String,
     /// Its stored history, or for a session's document its versions.
     pub(super) journal: Journal,

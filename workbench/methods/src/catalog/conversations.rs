@@ -90,10 +90,8 @@ impl Method for End {
     }
 }
 
-/// Returns the paths below the workspace of files that an answer used.
-///
-/// # Errors
-/// When none is named, or the workspace does not have one of them: a round that names it would never be found by it.
+/// Returns the paths below the workspace of files that an answer used. Fails when none is named, or the workspace does not have one of
+/// them: a round that names it would never be found by it.
 fn existing_files(root: &Path, given: &[String]) -> Result<Vec<String>, Failed> {
     let refused = |why: Diagnostic, hint: &str| Failed::new(Code::Usage, why.hint(hint));
     if given.is_empty() {

@@ -11,7 +11,6 @@ use workbench::doctor::{self, Finding, Level};
 use workbench::symbols::outputs::Outputs;
 use workbench::trust::Trusted;
 
-/// Returns the findings about projects.
 fn of_projects(desk: &mut Desk<'_>) -> Result<Vec<Finding>, Failed> {
     let (mut projects, mut resolved) = (0, 0);
     // The index of projects keeps the request non-empty if there are no projects.

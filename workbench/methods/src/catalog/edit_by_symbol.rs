@@ -35,9 +35,7 @@ use workbench::symbols::unbound::Bound;
 pub(super) struct SymbolEdit<'e> {
     /// A type or a member.
     pub symbol: &'e str,
-    /// The requested file.
     pub path: Option<&'e str>,
-    /// The new text.
     pub new: &'e str,
     /// Destination of the new texts.
     pub to: Destination<'e>,

@@ -23,7 +23,6 @@ pub(super) fn count_operation(desk: &Desk<'_>, op: Op, is_dry: bool, outcome: &R
     count_outcome(desk, outcome);
 }
 
-/// Counts an outcome in the checkout.
 pub(super) fn count_outcome(desk: &Desk<'_>, outcome: Option<EditOutcome>) {
     if let (Some(outcome), Some(root)) = (outcome, desk.context.root_around()) {
         EditCounts::count_edit(&Disk::new(&root), outcome);

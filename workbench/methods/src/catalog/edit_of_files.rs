@@ -25,7 +25,6 @@ fn editable_path(disk: &Disk, given: &str) -> Result<String, Failed> {
 }
 
 impl SymbolEdit<'_> {
-    /// Deletes a file.
     pub fn delete_file(&self, desk: &mut Desk<'_>, is_strict: bool) -> Result<Response, Failed> {
         let (path, before) = self.file_to_move(desk)?;
         let summary = format!("deleted {path}");

@@ -24,19 +24,14 @@ pub enum OperationKind {
 
 /// An operation, as a command.
 pub struct EditOperation {
-    /// Its name.
     pub name: &'static str,
-    /// Its effect.
     pub kind: OperationKind,
-    /// Its help.
     pub about: &'static str,
     /// The usage of the command behind its name, for the message about a wrong argument.
     pub form: &'static str,
     /// An example for programs.
     pub json: &'static str,
-    /// Its required arguments.
     pub needs: &'static [&'static str],
-    /// Its optional arguments.
     pub takes: &'static [&'static str],
     /// An example, without `cortex edit`.
     pub example: &'static str,
@@ -369,10 +364,7 @@ pub const OPERATIONS: &[EditOperation] = &[
 /// Arguments of every operation.
 pub const ALWAYS: [&str; 2] = ["basic", "full"];
 
-/// Refuses an argument that the operation ignores, because the caller expects an effect of it.
-///
-/// # Errors
-/// When there is such an argument.
+/// Refuses an argument that the operation ignores, because the caller expects an effect of it. Fails when there is such an argument.
 pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
     let given = serde_json::to_value(edit).expect("invariant: arguments are plain values");
     let line = edit.op.operation();
@@ -398,7 +390,6 @@ pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
 }
 
 impl EditOperation {
-    /// Whether the operation takes an argument.
     fn takes(&self, id: &str) -> bool {
         let own = if id == "path" { PATH } else { id };
         let takes_path = self.form.contains("PATH");
@@ -408,7 +399,6 @@ impl EditOperation {
 }
 
 impl Op {
-    /// Returns the description of the operation.
     pub(super) fn operation(self) -> &'static EditOperation {
         &OPERATIONS[self as usize]
     }

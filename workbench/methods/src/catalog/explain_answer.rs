@@ -93,7 +93,6 @@ pub struct ExplainedTarget {
     pub former: Vec<Former>,
 }
 
-/// State of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {

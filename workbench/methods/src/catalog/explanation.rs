@@ -25,7 +25,6 @@ const DEEPEST: usize = 8;
 /// Limit of lines shown of a file's diff.
 const FILE_LINES: usize = 24;
 
-/// Formats the explanation for people.
 pub fn format_explanation(target: &ExplainedTarget, style: Style) -> String {
     let mut page = Page {
         text: String::new(),

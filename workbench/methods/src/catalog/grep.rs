@@ -138,7 +138,6 @@ impl Method for Grep {
 }
 
 impl Grep {
-    /// Whether a file is searched.
     fn is_within(&self, file: &str) -> bool {
         let Some(path) = &self.path else { return true };
         let path = path.trim_start_matches("./").trim_end_matches('/');

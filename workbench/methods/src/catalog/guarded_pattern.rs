@@ -3,10 +3,7 @@
 /// Character before the pattern.
 pub const GUARD: char = '\0';
 
-/// Removes the guard.
-///
-/// # Errors
-/// Never; parsers of arguments demand a result.
+/// Removes the guard. Errors: never; parsers of arguments demand a result.
 pub fn unguard_label(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix(GUARD).unwrap_or(text).to_owned())
 }

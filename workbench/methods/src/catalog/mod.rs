@@ -111,7 +111,6 @@ pub enum Effect {
     Reads,
     /// Changes stored state of this checkout; idempotent.
     Sets,
-    /// Acts on each call.
     Acts,
     /// Changes files of the workspace.
     Writes,
@@ -120,7 +119,6 @@ pub enum Effect {
 /// How MCP offers a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsTool {
-    /// As a tool of its own.
     Own,
     /// As an operation of the tool of its group.
     Operation,
@@ -136,7 +134,6 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     /// The JSON-RPC names of seed 000 §6.
     const ALSO: &'static [&'static str] = &[];
-    /// Its effect.
     const EFFECT: Effect;
     /// Whether programs may call it. False if it concerns more than a checkout: the store, the person's trust, files at paths of the command line.
     const SERVED: bool = true;
@@ -157,7 +154,6 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const FILE: FileForm = FileForm::Instead;
     /// Draws the answer, if it can be drawn.
     const DRAWN: Option<fn(&Self::Answer, Drawing) -> String> = None;
-    /// Type of its answer.
     type Answer: Serialize + DeserializeOwned + JsonSchema;
 
     /// Adds its arguments and help to a command.
@@ -170,10 +166,7 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
         Self::EFFECT <= Effect::Reads
     }
 
-    /// Returns the answer.
-    ///
-    /// # Errors
-    /// When there is no answer; diagnostics already reported are not repeated.
+    /// Returns the answer. Fails when there is no answer; diagnostics already reported are not repeated.
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Self::Answer, Failed>;
 
     /// Formats the answer for people and models.
@@ -199,7 +192,6 @@ pub enum FileForm {
 /// Result of a request.
 #[derive(Debug)]
 pub struct Answered {
-    /// The answer.
     pub answer: Value,
     /// Exit code of the request; a request can have an answer although a part of it failed.
     pub code: Code,
@@ -216,7 +208,6 @@ pub struct MethodEntry {
     pub name: &'static str,
     /// The JSON-RPC names of seed 000 §6.
     pub also: &'static [&'static str],
-    /// Its effect.
     pub effect: Effect,
     /// Whether programs may call it.
     pub served: bool,
@@ -240,7 +231,6 @@ pub struct MethodEntry {
     pub arguments: fn() -> schemars::Schema,
     /// JSON Schema of the answer.
     pub answers: fn() -> schemars::Schema,
-    /// Answers a request.
     pub call: fn(&mut Desk<'_>, Value) -> Result<Answered, Failed>,
     /// Draws an answer, if it can be drawn.
     pub drawn: Option<DrawAnswer>,
@@ -324,7 +314,6 @@ pub static METHODS: &[MethodEntry] = &[
     entry::<work_list::List>(),
 ];
 
-/// Returns the line of a method.
 pub const fn entry<M: Method>() -> MethodEntry {
     MethodEntry {
         name: M::NAME,

@@ -25,9 +25,7 @@ const SHOWN: usize = 5;
 
 /// A resolved definition, and the index of all.
 pub struct Meant {
-    /// The index.
     pub names: OtherNames,
-    /// The resolved definition.
     pub symbol: OtherSymbol,
 }
 

@@ -411,7 +411,6 @@ fn container(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str) -> Resul
     Ok(Some((Container::Namespace(namespace.path.clone()), also.collect())))
 }
 
-/// Returns the label of a symbol or label.
 fn outline_label(symbol: &str) -> String {
     if symbol.starts_with("//") {
         symbol.to_owned()

@@ -21,10 +21,7 @@ pub fn schema<M: Method>() -> Schema {
     schema
 }
 
-/// Removes the argument from the others; the desk then opens the named overlay.
-///
-/// # Errors
-/// When it is not a string.
+/// Removes the argument from the others; the desk then opens the named overlay. Fails when it is not a string.
 pub fn take_overlay_argument(desk: &Desk<'_>, arguments: &mut Value) -> Result<(), Failed> {
     #[derive(Deserialize)]
     struct Named {

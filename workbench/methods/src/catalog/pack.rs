@@ -207,10 +207,8 @@ impl From<producers::csharp::pack::form::LeftOut> for LeftOut {
     }
 }
 
-/// Returns the types that a pack's filter selects, in its order and regardless of its budget.
-///
-/// # Errors
-/// When no pack has the name; the error lists similar ones.
+/// Returns the types that a pack's filter selects, in its order and regardless of its budget. Fails when no pack has the name; the error
+/// lists similar ones.
 pub fn types_of_pack(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
     let known = packs::list_packs(desk.open_to_build()?.0)?;
     if !known.iter().any(|pack| pack.name == name) {

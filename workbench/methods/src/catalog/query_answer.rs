@@ -31,9 +31,7 @@ pub struct AnswerNode {
 /// Format of a drawn graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawing {
-    /// Graphviz.
     Dot,
-    /// A Mermaid flowchart.
     Mermaid,
 }
 

@@ -36,7 +36,6 @@ pub fn listing() -> Value {
     json!({"methods": METHODS.iter().filter(|entry| entry.served).map(line).collect::<Vec<_>>()})
 }
 
-/// Returns the reference page.
 pub fn methods_page() -> String {
     let mut page = String::from(PREFACE);
     METHODS.iter().for_each(|entry| page.push_str(&section_of_method(entry)));

@@ -61,7 +61,6 @@ pub(super) struct Rewriting<'r> {
     pub code: ErrorCode,
     /// Beginning of the message of a refusal: what is not done.
     pub refusal: &'r str,
-    /// Hint of a refusal.
     pub hint: &'r str,
 }
 
@@ -220,7 +219,6 @@ impl Rewriting<'_> {
         ))
     }
 
-    /// Returns the refusal with its obstacles.
     pub fn refused(&self, way: &Obstacles) -> Failed {
         // Report a single failure at once.
         let only = way.0.first().filter(|_| way.0.len() == 1);

@@ -5,7 +5,6 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-/// Returns the schema of a type.
 pub fn schema_of<T: JsonSchema>() -> Schema {
     let plain = RecursiveTransform(drop_null);
     let settings = SchemaSettings::draft2020_12().with(|settings| {

@@ -173,7 +173,6 @@ impl Method for SemanticOf {
     }
 }
 
-/// Expands an abbreviated label.
 fn expanded_label(desk: &mut Desk<'_>, text: &str) -> Result<String, Failed> {
     let of_member = text
         .strip_prefix("//types/")

@@ -20,10 +20,7 @@ impl Since {
         }
     }
 
-    /// Parses a date, a point in time or a span.
-    ///
-    /// # Errors
-    /// How it is written.
+    /// Parses a date, a point in time or a span. Errors: how it is written.
     pub fn parse_since(text: &str) -> Result<Self, String> {
         let day = humantime::parse_rfc3339_weak(&format!("{text} 00:00:00"));
         let at = day.ok().and_then(|day| day.duration_since(UNIX_EPOCH).ok());

@@ -78,7 +78,6 @@ pub struct StoreFigures {
     pub set_aside_bytes: u64,
 }
 
-/// Formats the status for people.
 pub fn format_status(status: &WorkspaceStatus, style: Style) -> String {
     let mut text = format!("{} {}\n", style.bold(&printable(&status.name)), style.dim(&printable(&status.root)));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));

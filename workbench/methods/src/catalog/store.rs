@@ -34,7 +34,6 @@ pub struct StoreFormat {
     tables_made: Vec<String>,
 }
 
-/// Opens the store, which must exist.
 fn open_existing_store(context: &RequestContext, purpose: &str) -> Result<DiskStore, Failed> {
     context.disk(purpose)?.ok_or_else(no_store)
 }
@@ -146,7 +145,6 @@ fn stats_text(stats: &StoreStats) -> String {
     text + &set_aside(usage, &stats.folder)
 }
 
-/// Adds the checkouts of a store.
 fn push_checkouts(text: &mut String, stats: &StoreStats) {
     text.push_str("\ncheckouts\n");
     for checkout in &stats.checkouts {

@@ -21,7 +21,6 @@ use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
 use workbench::symbols::unread_files::{self, UnreadUses};
 
-/// Resolves a symbol.
 pub fn resolution(desk: &mut Desk<'_>, names: &WorkspaceNames, symbol: &str, most: usize) -> Result<Resolution, Failed> {
     if symbol.starts_with("//") {
         return Err(label_for_name(symbol));

@@ -171,7 +171,6 @@ impl UsagesOf {
         Ok(spots)
     }
 
-    /// Returns a page of places.
     fn page_of(&self, resolved: Resolved, found: Usages, mut state: AnswerState) -> Spots {
         let total = found.certain.len() + found.possible.len();
         if total == 0 {

@@ -21,9 +21,7 @@ use workbench::symbols::answer_state::{AnswerState, Freshness};
 /// Label of the table of all vectors.
 const VECTORS: &str = "//index:vectors";
 
-/// The vectors of all types.
 pub(super) struct TypeVectors {
-    /// The table of vectors.
     pub bytes: Arc<[u8]>,
     is_current: bool,
 }
@@ -41,7 +39,6 @@ impl TypeVectors {
     }
 }
 
-/// The vector of a text.
 pub(super) struct TextVector {
     pub vector: Vector,
     /// Whether it was stored before.

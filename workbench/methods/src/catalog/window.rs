@@ -250,7 +250,6 @@ fn read_outputs(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<Strin
         .collect())
 }
 
-/// Returns the root of the workspace.
 pub fn root_of_workspace(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
     desk.context.root_around().ok_or_else(|| {
         let why = Diagnostic::error(ErrorCode::E_NO_WORKSPACE, "there is no cortex.toml here or in any folder above");

@@ -22,7 +22,6 @@ const LONGEST_NAME: usize = 64;
 
 /// Result of a build for agents.
 pub struct Round {
-    /// The build.
     pub report: Report,
     /// Questions without an answer, those with the most dependents first.
     pub waiting: Vec<Waiting>,
@@ -30,10 +29,8 @@ pub struct Round {
     pub used: BTreeSet<String>,
 }
 
-/// Opens the workspace for agents' work: calls no paid model.
-///
-/// # Errors
-/// When no model of the workspace is an agent, or answers cannot be stored.
+/// Opens the workspace for agents' work: calls no paid model. Fails when no model of the workspace is an agent, or answers cannot be
+/// stored.
 pub fn open_for_agents(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
     desk.limit_models(AskingArgs {
         max_calls: Some(0),
@@ -87,10 +84,8 @@ impl FromArgMatches for Scope {
     }
 }
 
-/// Builds the targets of a scope; without one, all that agents answer for.
-///
-/// # Errors
-/// As [`open_for_agents`] and [`round`], and when a pattern matches nothing.
+/// Builds the targets of a scope; without one, all that agents answer for. Errors: as [`open_for_agents`] and [`round`], and when a pattern
+/// matches nothing.
 pub fn round_of_scope(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Failed> {
     let all = open_for_agents(desk)?;
     let label = |text: &String| match text.starts_with("//") || text.starts_with("-//") {
@@ -112,10 +107,8 @@ pub fn round_of_scope(desk: &mut Desk<'_>, scope: &[String]) -> Result<Round, Fa
     }
 }
 
-/// Builds, and collects the waiting questions. All questions refer to the present sources.
-///
-/// # Errors
-/// When a pattern is invalid, or the store fails.
+/// Builds, and collects the waiting questions. All questions refer to the present sources. Fails when a pattern is invalid, or the store
+/// fails.
 pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> {
     let context = desk.context;
     let (workspace, session) = desk.open_to_build()?;
@@ -154,7 +147,6 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
 }
 
 impl Round {
-    /// Whether a target has its output.
     pub fn has_output(&self, label: &str) -> bool {
         self.report.roots.iter().any(|root| *root.label == *label && root.output.is_some())
     }
@@ -170,10 +162,7 @@ fn disk(error: &std::io::Error) -> Failed {
     Failed::new(Code::Io, why.hint("check the folder's permissions and the disk"))
 }
 
-/// Checks and trims the name of an agent.
-///
-/// # Errors
-/// When it cannot be displayed on one line.
+/// Checks and trims the name of an agent. Fails when it cannot be displayed on one line.
 pub fn checked_agent_name(agent: &str) -> Result<&str, Failed> {
     let name = agent.trim();
     if name.chars().count() <= LONGEST_NAME && !name.chars().any(|c| c.is_control() || c == '\u{fffd}') {
@@ -183,10 +172,7 @@ pub fn checked_agent_name(agent: &str) -> Result<&str, Failed> {
     Err(Failed::new(Code::Usage, why.hint("give a short name of your own with --agent")))
 }
 
-/// Checks that a number is within 1 and `most`, as the command line does.
-///
-/// # Errors
-/// When it is not.
+/// Checks that a number is within 1 and `most`, as the command line does. Fails when it is not.
 pub fn check_range(argument: &str, number: u64, most: u64) -> Result<(), Failed> {
     if (1..=most).contains(&number) {
         return Ok(());

@@ -78,10 +78,8 @@ fn wants_only_outcome(context: &RequestContext, args: &BuildArgs) -> bool {
     !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.prints_json()
 }
 
-/// Runs `cortex build`. Reports to the person at the end; the answer has only a document, for programs.
-///
-/// # Errors
-/// When the workspace or the store cannot be used, or a record cannot be written.
+/// Runs `cortex build`. Reports to the person at the end; the answer has only a document, for programs. Fails when the workspace or the
+/// store cannot be used, or a record cannot be written.
 pub fn run_build(context: &RequestContext, args: &BuildArgs) -> Result<CommandAnswer, Failed> {
     let start = Instant::now();
     let is_default = args.patterns.is_empty();
@@ -190,7 +188,6 @@ struct FinishedRun<'a> {
 }
 
 impl FinishedRun<'_> {
-    /// Reports to the person.
     fn report(&self, context: &RequestContext, session: &mut Session, currency: Option<&str>) -> Result<(), Failed> {
         if context.prints_json() || !self.report.refused.is_empty() {
             return Ok(());

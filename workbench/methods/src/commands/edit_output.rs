@@ -59,9 +59,7 @@ impl Default for EditedOutput {
 /// Runs `cortex edit-output`.
 ///
 /// `editor`: the program that a person edits with.
-///
-/// # Errors
-/// When the text cannot be read, or the output cannot be corrected.
+/// Fails when the text cannot be read, or the output cannot be corrected.
 pub fn run_edit_output(context: &RequestContext, args: &EditOutputArgs, editor: Option<&str>) -> Result<EditedOutput, Failed> {
     let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;

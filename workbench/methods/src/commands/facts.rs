@@ -10,10 +10,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
 use workbench::facts::TARGETS;
 
-/// Runs `cortex dev facts`.
-///
-/// # Errors
-/// When the inputs cannot be built.
+/// Runs `cortex dev facts`. Fails when the inputs cannot be built.
 pub fn run_facts(context: &RequestContext) -> Result<CommandAnswer, Failed> {
     let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;

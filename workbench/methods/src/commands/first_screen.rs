@@ -35,9 +35,6 @@ struct WorkspaceFacts {
 }
 
 /// Runs `cortex` without a command.
-///
-/// # Errors
-/// When the workspace cannot be read.
 pub fn run_next(context: &RequestContext) -> Result<CommandAnswer, Failed> {
     let place = match context.root_around() {
         Some(_) => workspace(context)?,

@@ -19,16 +19,13 @@ use workbench::mcp_clients::{Client, GUIDE, with_guidance};
 /// The planned change.
 pub struct InstallPlan {
     disk: Disk,
-    /// The client's configuration.
     pub config_path: &'static str,
     /// Changes of files; none if the server is in the configuration already.
     pub changes: Vec<FileRewrite>,
 }
 
-/// Plans the change of a client's configuration, and with `agents_md` that of the guide for agents.
-///
-/// # Errors
-/// When a file cannot be read, or has no place for the server.
+/// Plans the change of a client's configuration, and with `agents_md` that of the guide for agents. Fails when a file cannot be read, or
+/// has no place for the server.
 pub fn plan_install(context: &RequestContext, client: Client, agents_md: bool) -> Result<InstallPlan, Failed> {
     let root = context.workspace("mcp install")?.root.clone();
     context.release_locks_to_reopen();
@@ -57,9 +54,6 @@ pub fn plan_install(context: &RequestContext, client: Client, agents_md: bool) -
 
 impl InstallPlan {
     /// Writes a change, and returns it with the edit session that reverts it.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write_change(&mut self, at: usize) -> Result<&FileRewrite, Failed> {
         self.changes[at].write_change(&self.disk)?;
         Ok(&self.changes[at])
@@ -69,7 +63,6 @@ impl InstallPlan {
 /// Change of one file.
 #[derive(Serialize)]
 pub struct FileRewrite {
-    /// Its path.
     pub path: &'static str,
     /// The change, as a diff.
     pub diff: String,

@@ -21,11 +21,9 @@ use serde_json::Value;
 
 /// Answer of a command. The program prints its text or its document, and ends with its outcome.
 pub struct CommandAnswer {
-    /// Text for people.
     pub text: Vec<u8>,
     /// Document for programs, as text.
     pub document: Vec<u8>,
-    /// Outcome of the command.
     pub outcome: Outcome,
 }
 
@@ -56,7 +54,6 @@ impl CommandAnswer {
         }
     }
 
-    /// Ends the command with this outcome.
     pub fn with_outcome(self, outcome: Outcome) -> Self {
         Self { outcome, ..self }
     }

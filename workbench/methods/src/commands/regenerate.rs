@@ -32,10 +32,7 @@ pub struct RegenerateArgs {
     pub asking: AskingArgs,
 }
 
-/// Runs `cortex regenerate`.
-///
-/// # Errors
-/// When no model answers a target, or the workspace cannot be used.
+/// Runs `cortex regenerate`. Fails when no model answers a target, or the workspace cannot be used.
 pub fn run_regenerate(context: &RequestContext, args: &RegenerateArgs) -> Result<CommandAnswer, Failed> {
     let start = Instant::now();
     let workspace = context.asking("regenerate", &args.asking)?;

@@ -50,9 +50,6 @@ pub fn hit_rate(found: u64, missed: u64) -> Option<f64> {
 }
 
 /// Sums up this checkout's use of its cache, from `since` on.
-///
-/// # Errors
-/// When the store cannot be read.
 pub fn remote_stats(context: &RequestContext, since: Option<Since>) -> Result<CommandAnswer, Failed> {
     let workspace = context.workspace("remote stats")?;
     let engine = &workspace.engine;

@@ -49,10 +49,8 @@ pub fn untrusted_cache() -> Failed {
     )
 }
 
-/// Waits at most `wait` for uploads. Returns how the workspace's cache was used; `None` without a cache.
-///
-/// # Errors
-/// When the manifest is wrong, or the store cannot be written.
+/// Waits at most `wait` for uploads. Returns how the workspace's cache was used; `None` without a cache. Fails when the manifest is wrong,
+/// or the store cannot be written.
 pub fn finish_sharing(context: &RequestContext, workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
     // The program has no client of remote caches.

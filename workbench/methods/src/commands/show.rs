@@ -50,10 +50,7 @@ pub struct ShowArgs {
     pub asking: AskingArgs,
 }
 
-/// Runs `cortex show`.
-///
-/// # Errors
-/// When the target has no output, or it cannot be printed as text.
+/// Runs `cortex show`. Fails when the target has no output, or it cannot be printed as text.
 pub fn run_show(context: &RequestContext, args: &ShowArgs) -> Result<CommandAnswer, Failed> {
     let workspace = match args.allow_stale || args.rejected {
         true => context.workspace("show")?,

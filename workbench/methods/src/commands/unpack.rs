@@ -17,10 +17,8 @@ use std::io;
 use std::path::Path;
 use workbench::new_folder::write_new_folder;
 
-/// Writes the files. The folder gets its name only when it is complete.
-///
-/// # Errors
-/// When the output is no tree, or the folder exists or cannot be written.
+/// Writes the files. The folder gets its name only when it is complete. Fails when the output is no tree, or the folder exists or cannot be
+/// written.
 pub fn unpack(context: &RequestContext, session: &Session, shown: &LabelledOutput, folder: &Path) -> Result<CommandAnswer, Failed> {
     let files = files_of_tree(session, shown)?;
     // Check for an existing folder before anything is written.

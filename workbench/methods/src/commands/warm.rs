@@ -64,10 +64,7 @@ fn percent(text: &str) -> Result<f64, &'static str> {
 /// Hint for a store whose results come unsigned from other machines.
 const MAKE_HERE: &str = "warm with a fresh store (CORTEX_STORE) to build them here";
 
-/// Runs `cortex warm`.
-///
-/// # Errors
-/// When the cache cannot be used or does not store everything.
+/// Runs `cortex warm`. Fails when the cache cannot be used or does not store everything.
 pub fn run_warm(context: &RequestContext, args: &WarmArgs) -> Result<CommandAnswer, Failed> {
     let start = Instant::now();
     let request = Request {

@@ -102,7 +102,6 @@ pub trait Serving {
     fn patience(&self) -> Duration;
     /// Runs another request after this one is answered.
     fn later(&self, method: &'static str, arguments: Value);
-    /// Returns the figures of the service.
     fn figures(&self) -> Service;
     /// Returns the last names of the workspace and their moment; sources may have changed since.
     fn names(&self) -> Option<(WorkspaceNames, Option<Moment>)>;

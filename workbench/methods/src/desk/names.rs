@@ -15,10 +15,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use workbench::short_names::{expand_short_name, is_path, split_short_name, with_arity};
 
-/// As [`expand_short_name`], but accepts the path of a source file, and reads `Type.Member` as a member if no type has this name.
-///
-/// # Errors
-/// When a text can only be a path, and no source has it.
+/// As [`expand_short_name`], but accepts the path of a source file, and reads `Type.Member` as a member if no type has this name. Fails
+/// when a text can only be a path, and no source has it.
 pub fn label_or_source<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, Failed> {
     if session.sources.digest(text).is_some() {
         return Ok(Cow::Owned(file_label(text)));

@@ -14,17 +14,12 @@ use std::sync::Arc;
 use workbench::builds::files_behind;
 use workbench::status::target_status;
 
-/// An output with its label.
 pub struct LabelledOutput {
-    /// Label of the target.
     pub label: String,
-    /// Digest of the output.
     pub digest: Digest,
-    /// Bytes of the output.
     pub bytes: Arc<[u8]>,
 }
 
-/// Builds one label and returns its output.
 pub fn build_and_read(context: &RequestContext, session: &mut Session, label: &str) -> Result<LabelledOutput, Failed> {
     match make_output(context, session, label)? {
         (shown, Code::Ok) => Ok(shown),

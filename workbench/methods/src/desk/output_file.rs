@@ -9,10 +9,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Checks that a path is free, or its file's first bytes pass `is_ours`. Pipes and devices pass, because nothing in them can be lost.
-///
-/// # Errors
-/// When another file is at the path.
+/// Checks that a path is free, or its file's first bytes pass `is_ours`. Pipes and devices pass, because nothing in them can be lost. Fails
+/// when another file is at the path.
 pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), Failed> {
     // If the path cannot be inspected, writing fails and reports why.
     if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
@@ -29,9 +27,6 @@ pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), F
 }
 
 /// Writes a file atomically, through a temporary file next to it. Writes directly to anything but a regular file, for example a pipe.
-///
-/// # Errors
-/// When the file cannot be written.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let failed = |error: std::io::Error| {
         let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{} cannot be written: {error}", path.display()));

@@ -10,10 +10,7 @@ use engine::build::session::Session;
 use engine::values::digest::Digest;
 
 /// Builds labels or patterns and returns their outputs, in the report's order. `command` keeps the requests of commands apart. The code says
-/// whether all of them were built.
-///
-/// # Errors
-/// When a pattern is wrong or names nothing, which is then already reported, or when the store fails.
+/// whether all of them were built. Fails when a pattern is wrong or names nothing, which is then already reported, or when the store fails.
 pub fn build_outputs(
     context: &RequestContext,
     session: &mut Session,
@@ -24,10 +21,8 @@ pub fn build_outputs(
     build_labels(context, session, command, (labels, keep_going), true)
 }
 
-/// Builds targets and returns the report with the digests of their outputs, which are not read. Otherwise as [`build_outputs`].
-///
-/// # Errors
-/// As [`build_outputs`].
+/// Builds targets and returns the report with the digests of their outputs, which are not read. Otherwise as [`build_outputs`]. Fails as
+/// [`build_outputs`] does.
 pub fn list_outputs(context: &RequestContext, session: &mut Session, command: &str, labels: &[String]) -> Result<(Report, Code), Failed> {
     build_labels(context, session, command, (labels, true), false)
 }

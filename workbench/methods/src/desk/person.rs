@@ -10,17 +10,13 @@ use std::time::{Duration, Instant};
 
 /// The person whose command runs.
 pub trait Person {
-    /// Prints diagnostics.
     fn print_diagnostics(&self, diagnostics: &[Diagnostic]);
     /// Returns whether a program reads the messages and the answer: both are JSON, and there is no status.
     fn prints_json(&self) -> bool;
-    /// Returns the style of messages.
     fn style(&self) -> Style;
-    /// Returns the style of the answer.
     fn answer_style(&self) -> Style;
     /// Prints formatted text next to the answer, unless a program reads it.
     fn print_text(&self, text: &str);
-    /// Prints status.
     fn print_status(&self, words: &str);
     /// Returns a printer for sentences about what the command waits for.
     fn waiting_printer(&self) -> OnWait;

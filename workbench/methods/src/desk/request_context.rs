@@ -44,7 +44,6 @@ enum Voice {
     Caller {
         /// Diagnostics reported so far.
         collected: RefCell<Vec<Diagnostic>>,
-        /// Cancels the build.
         cancel: Cancel,
         /// Receives the events of the build.
         observer: Arc<dyn Observer + Send + Sync>,
@@ -207,7 +206,6 @@ impl RequestContext {
         }
     }
 
-    /// Returns the style of messages.
     pub fn style(&self) -> Style {
         match &self.voice {
             Voice::Person(person) => person.style(),
@@ -215,7 +213,6 @@ impl RequestContext {
         }
     }
 
-    /// Returns the style of the answer.
     pub fn answer_style(&self) -> Style {
         match &self.voice {
             Voice::Person(person) => person.answer_style(),
@@ -258,7 +255,6 @@ impl RequestContext {
         self.open_workspace(purpose, asking, Access::Build)
     }
 
-    /// Opens the workspace to build.
     pub fn building(&self, purpose: &str) -> Result<Workspace, Failed> {
         self.open_workspace(purpose, &AskingArgs::default(), Access::Build)
     }
@@ -367,7 +363,6 @@ impl RequestContext {
         find_root(&self.settings.directory.canonicalize().ok()?)
     }
 
-    /// Returns the folder of the store, if any.
     pub fn store_folder(&self) -> Option<PathBuf> {
         self.store().ok()?.store_folder(&self.root_around()?)
     }

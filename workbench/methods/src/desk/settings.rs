@@ -22,7 +22,6 @@ pub struct Settings {
     pub lock_timeout: Duration,
     /// The programs that may run.
     pub trust: Trusting,
-    /// Log categories of edits.
     pub logs: Vec<Category>,
     /// Connects builds to the remote cache of their manifest; `None` in a program without remote caches.
     pub connect: Option<Connect>,

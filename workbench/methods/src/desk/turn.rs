@@ -22,7 +22,6 @@ pub type Ticket = (&'static str, Instant);
 #[derive(Debug)]
 pub struct AcquiredTurn<'a> {
     turn: &'a Turn,
-    /// Identifies the holder.
     pub ticket: Ticket,
 }
 
@@ -36,10 +35,8 @@ impl Turn {
         }
     }
 
-    /// Waits for the right for at most `patience`, and fails early if the first holder has it longer than `long`. Other waiters report `what`.
-    ///
-    /// # Errors
-    /// The name of the holder, when the time is over or the wait was cancelled.
+    /// Waits for the right for at most `patience`, and fails early if the first holder has it longer than `long`. Other waiters report
+    /// `what`. Errors: the name of the holder, when the time is over or the wait was cancelled.
     pub fn acquire_turn(
         &self,
         what: &'static str,

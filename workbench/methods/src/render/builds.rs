@@ -43,7 +43,6 @@ pub fn log(builds: &[BuildRecord], style: Style) -> String {
     text
 }
 
-/// Summarizes a build in one line.
 fn build_line(build: &BuildRecord) -> String {
     let counts = &build.counts;
     let mut parts = Vec::new();
@@ -191,7 +190,6 @@ fn describe_missing(difference: &Difference, style: Style) -> String {
     text
 }
 
-/// Describes the failures of a build.
 fn describe_ending(build: &BuildRecord, style: Style) -> String {
     let (failed, skipped) = (build.counts.failed, build.counts.skipped);
     let mut text = String::new();

@@ -20,7 +20,6 @@ const KINDS: [CodeGroup; 5] = [
     ("Answers of methods", |code| !code.contains(['_', '-'])),
 ];
 
-/// Returns the page in Markdown.
 pub fn codes_page() -> String {
     let mut page = PREFACE.to_owned();
     for (heading, is_of) in KINDS {

@@ -28,7 +28,6 @@ impl Style {
         Self { coloured, columns }
     }
 
-    /// Returns whether colours are used.
     pub fn is_coloured(self) -> bool {
         self.coloured
     }
@@ -57,7 +56,6 @@ impl Style {
         }
     }
 
-    /// Emphasizes text.
     pub fn bold(self, text: &str) -> String {
         self.paint(anstyle::Style::new().bold(), text)
     }
@@ -67,7 +65,6 @@ impl Style {
         self.paint(anstyle::Style::new().dimmed(), text)
     }
 
-    /// Colours errors.
     pub fn red(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Red.on_default().bold(), text)
     }
@@ -77,12 +74,10 @@ impl Style {
         self.paint(anstyle::AnsiColor::Yellow.on_default().bold(), text)
     }
 
-    /// Colours success.
     pub fn green(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Green.on_default().bold(), text)
     }
 
-    /// Colours labels.
     pub fn cyan(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Cyan.on_default(), text)
     }

@@ -17,9 +17,7 @@ pub type JsonObject = Map<String, Value>;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// Its name.
     pub name: String,
-    /// Its purpose.
     pub description: String,
     /// The schema of its arguments.
     pub input_schema: JsonObject,
@@ -46,7 +44,6 @@ pub struct ToolAnnotations {
     pub idempotent_hint: Option<bool>,
 }
 
-/// Returns the tool name of a method.
 pub fn tool_name(entry: &MethodEntry) -> String {
     entry.name.replace(' ', "_")
 }
@@ -54,7 +51,6 @@ pub fn tool_name(entry: &MethodEntry) -> String {
 /// Methods behind a tool.
 #[derive(Clone, Copy)]
 pub enum ToolMethods {
-    /// A single method.
     Method(&'static MethodEntry),
     /// Several methods, selected by `op`.
     Group(&'static str),
@@ -75,10 +71,7 @@ impl ToolMethods {
         }
     }
 
-    /// Returns the method that a call selects, and its arguments.
-    ///
-    /// # Errors
-    /// When a group has no such operation.
+    /// Returns the method that a call selects, and its arguments. Fails when a group has no such operation.
     pub fn method_of(self, arguments: JsonObject) -> Result<(&'static MethodEntry, Value), Failed> {
         match self {
             Self::Method(entry) => Ok((entry, arguments.into())),
@@ -132,7 +125,6 @@ fn all_tools() -> Vec<ToolMethods> {
     METHODS.iter().filter_map(stands).collect()
 }
 
-/// Returns the tool of a name.
 pub fn find_tool(wanted: &str) -> Option<ToolMethods> {
     all_tools().into_iter().find(|stands| stands.name_of_tool() == wanted)
 }
@@ -185,7 +177,6 @@ fn tokens(tools: &[Tool]) -> usize {
     producers::llm::tokens::o200k(&json!({ "tools": tools }).to_string())
 }
 
-/// Builds the tool of these methods.
 pub(super) fn tool_of_methods(name: String, input: JsonObject, entries: &[&MethodEntry]) -> Tool {
     Tool {
         description: purpose(&name).to_owned(),

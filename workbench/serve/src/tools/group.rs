@@ -50,10 +50,7 @@ pub fn definition_with(tool: &'static str, is_offered: impl Fn(&MethodEntry) -> 
     definitions::tool_of_methods(tool.to_owned(), input, &entries)
 }
 
-/// Returns the method that a call names by `op`, and its arguments.
-///
-/// # Errors
-/// When the group has no such method.
+/// Returns the method that a call names by `op`, and its arguments. Fails when the group has no such method.
 pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static MethodEntry, Value), Failed> {
     let words = operation_names(tool);
     let all = format!("there are {}", words.join(", "));

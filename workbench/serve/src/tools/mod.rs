@@ -11,7 +11,6 @@ pub mod shorten;
 mod tool_purposes;
 pub mod tool_words;
 
-/// Returns the first sentence of a text.
 pub fn first_sentence(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.find(". ").map_or(line, |end| &line[..=end])

@@ -50,7 +50,6 @@ pub fn failure_text(entry: &MethodEntry, failed: &Failed, diagnostics: &[Diagnos
     text
 }
 
-/// Formats diagnostics as text.
 pub fn diagnostics_text<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String {
     let count = diagnostics.clone().count();
     let mut texts: Vec<String> = diagnostics.take(REMARKS).map(with_candidates).collect();
@@ -81,7 +80,6 @@ fn with_candidates(diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// Limits the candidates of a diagnostic.
 fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
     let mut cut = diagnostic.clone();
     cut.candidates.truncate(candidates);

@@ -12,7 +12,6 @@ pub const PAGE: usize = 200;
 
 /// Method that lists types.
 pub static TYPES: MethodEntry = entry::<Types>();
-/// Method that returns a pack.
 pub static PACK: MethodEntry = entry::<Pack>();
 
 /// List the types of the workspace.

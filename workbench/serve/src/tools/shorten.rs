@@ -47,10 +47,7 @@ pub fn smaller(entry: &MethodEntry, arguments: &Value, (had, fitting): (usize, u
     (smaller < limit).then_some(smaller)
 }
 
-/// Shortens an answer until it fits in the form that is sent.
-///
-/// # Errors
-/// When the answer cannot be shortened enough, or not formatted.
+/// Shortens an answer until it fits in the form that is sent. Fails when the answer cannot be shortened enough, or not formatted.
 pub fn shorten(entry: &MethodEntry, mut data: Value, form: Form) -> Result<ShortenedAnswer, Failed> {
     let mut text = (entry.text)(&data, Style::plain()).map_err(|error| Failed::bug(&error))?;
     let mut left = LeftOut::default();

@@ -11,15 +11,11 @@ use std::path::{Path, PathBuf};
 /// Folders of compiler output; they stay.
 const MADE: [&str; 2] = ["bin", "obj"];
 
-/// Returns the folder of the copy.
 pub(super) fn copy_folder(root: &Path) -> PathBuf {
     root.join(FOLDER).join("tree")
 }
 
 /// Updates the copy to the files of the workspace, with some texts replaced. Removes all other files except compiler output.
-///
-/// # Errors
-/// When the copy cannot be written.
 pub(super) fn lay_out(root: &Path, tree: &Tree, texts: &BTreeMap<&str, Option<&[u8]>>) -> io::Result<()> {
     let copy = copy_folder(root);
     fs::create_dir_all(&copy)?;

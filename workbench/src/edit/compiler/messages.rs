@@ -3,14 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A compiler error.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CompilerError {
     /// Path of the file, relative to the compiled folder; empty if the error concerns no file.
     pub path: String,
     /// Line and column, from 1, as far as the compiler reports them.
     pub position: Vec<u32>,
-    /// Code and text.
     pub text: String,
 }
 

@@ -35,11 +35,8 @@ const PROJECTS: &str = "{projects}";
 /// An edited file with its bytes before and after; `None` if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditedBytes {
-    /// Path of the file.
     pub path: String,
-    /// Bytes before the edit.
     pub before: Option<Vec<u8>>,
-    /// Bytes after the edit.
     pub after: Option<Vec<u8>>,
 }
 
@@ -91,9 +88,6 @@ pub fn may_be_compiled(files: &[EditedBytes]) -> bool {
 
 /// Runs the check on the workspace with the texts after an edit; if there are errors, also with the texts before, to find the new ones. The caller
 /// has checked that the command is trusted.
-///
-/// # Errors
-/// When the copy cannot be written.
 pub fn check_edit(root: &Path, disk: &Disk, setting: &CheckSetting, files: &[EditedBytes], cancel: &Cancel) -> io::Result<Compiled> {
     let _alone = checkout::lock_folder(root, FOLDER)?;
     let tree = disk.tree()?;

@@ -28,9 +28,6 @@ pub(super) enum Ended {
 }
 
 /// Runs a shell line in the copy.
-///
-/// # Errors
-/// When the output cannot be written or read.
 pub(super) fn run_line(root: &Path, line: &str, seconds: u64, cancel: &Cancel) -> io::Result<Ended> {
     let (copy, said) = (copy_folder(root), root.join(FOLDER).join("said"));
     let output = File::create(&said)?;

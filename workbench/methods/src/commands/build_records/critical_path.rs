@@ -7,16 +7,13 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A job of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeJob<N> {
-    /// Node of the job.
     pub node: N,
     /// Whether the job finds the node's inputs, instead of building its output.
     pub finds_inputs: bool,
     /// Number that orders the jobs of one node in time.
     pub began: u64,
-    /// Duration of the job.
     pub took: u64,
 }
 

@@ -76,7 +76,6 @@ mod tests {
 
     const REFERENCE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference.md"));
 
-    /// Returns the texts in backticks.
     fn quoted(text: &str) -> BTreeSet<String> {
         text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     }

@@ -17,7 +17,6 @@ const LEFT: u32 = 56;
 /// Limit of nodes listed as the slowest of a build.
 const SLOWEST: usize = 8;
 
-/// Writes the section.
 pub fn write_builds(html: &mut Html, report: &Report) {
     let note = match report.builds.len() {
         0 => "",
@@ -106,7 +105,6 @@ struct Chart<'a> {
     bottom: u32,
 }
 
-/// Formats a coordinate.
 fn coordinate(value: u32) -> String {
     value.to_string()
 }
@@ -269,7 +267,6 @@ impl Chart<'_> {
     }
 }
 
-/// Describes a build in one sentence.
 fn build_sentence(build: &BuildRecord, report: &Report) -> String {
     let mut text = format!(
         "Build {} · {} · {} · {} ran, {} cached, {} unchanged",

@@ -19,7 +19,6 @@ const STEPS: usize = 6;
 /// Number of columns of text that fit in a node.
 const COLUMNS: usize = 22;
 
-/// Writes the section.
 pub fn write_graph(html: &mut Html, report: &Report) {
     let Some(near) = &report.near else {
         let why = match report.lineages.first() {

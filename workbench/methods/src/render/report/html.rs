@@ -17,7 +17,6 @@ pub struct Html {
 pub type Attribute<'a> = (&'static str, &'a str);
 
 impl Html {
-    /// Returns the written HTML.
     pub fn into_html(self) -> String {
         self.text
     }

@@ -21,9 +21,7 @@ const PULLS: usize = 10;
 /// Positions of nodes and edges.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Width of the drawing.
     pub width: i32,
-    /// Height of the drawing.
     pub height: i32,
     /// Upper left corner of each node.
     pub nodes: Vec<(i32, i32)>,

@@ -17,7 +17,6 @@ const FILE_LINES: usize = 80;
 /// Limit of lines in the diff of an input.
 const INPUT_LINES: usize = 40;
 
-/// Writes the section.
 pub fn write_lineage(html: &mut Html, report: &Report) {
     let note =
         "Versions of an output beside the versions of its inputs. The target of the graph first, then the targets that changed most often.";

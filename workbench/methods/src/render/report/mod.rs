@@ -27,7 +27,6 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Returns the page.
 pub fn report_page(report: &Report) -> String {
     let mut html = Html::default();
     html.doctype();
@@ -81,7 +80,6 @@ fn write_report(html: &mut Html, report: &Report) {
     html.script(SCRIPT);
 }
 
-/// Writes a section with its heading.
 fn write_section(html: &mut Html, id: &'static str, title: &str, note: &str, inner: impl FnOnce(&mut Html)) {
     html.newline();
     let heading = format!("{id}-heading");

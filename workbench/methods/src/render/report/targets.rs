@@ -90,7 +90,6 @@ fn write_ranking(
     });
 }
 
-/// Returns all targets, the most urgent first.
 fn most_urgent_first(report: &Report) -> Vec<&ReportTarget> {
     let mut targets: Vec<&ReportTarget> = report.targets.iter().collect();
     targets.sort_by(|a, b| {

@@ -1,9 +1,6 @@
-//! Benchmark of opening, resolving and searching the names of a large synthetic workspace in memory.
+//! Opens, resolves and searches the names of a large synthetic workspace in memory, and prints the times as JSON:
+//! `cargo run --release -p workbench --example symbols_bench -- TYPES`.
 
-use super::index::{Symbols, namespace, simple_name};
-use super::outputs::{Output, Outputs, SymbolError};
-use super::resolve::{Options, resolve};
-use super::search::{Query, search};
 use engine::values::json;
 use engine::values::table::write_table;
 use producers::csharp::members::MemberRow;
@@ -13,6 +10,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
+use workbench::symbols::index::{Symbols, namespace, simple_name};
+use workbench::symbols::outputs::{Output, Outputs, SymbolError};
+use workbench::symbols::resolve::{Options, resolve};
+use workbench::symbols::search::{Query, search};
+
+fn main() -> Result<(), SymbolError> {
+    let types = std::env::args().nth(1).and_then(|types| types.parse().ok()).unwrap_or(20_000);
+    let measured = measure(types)?;
+    serde_json::to_writer(std::io::stdout(), &measured).expect("invariant: times are JSON");
+    Ok(())
+}
 
 /// Words for synthetic names.
 const WORDS: [&str; 32] = [
@@ -33,33 +41,29 @@ const VERBS: [&str; 12] = [
 const MEMBERS: usize = 10;
 
 /// Times of one kind of query, in milliseconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Times {
-    /// Number of queries.
-    pub asked: usize,
-    /// Median.
-    pub p50: f64,
+#[derive(Serialize)]
+struct Times {
+    asked: usize,
+    p50: f64,
     /// 95th percentile.
-    pub p95: f64,
-    /// Maximum.
-    pub max: f64,
-    /// The slowest query.
-    pub slowest: String,
+    p95: f64,
+    max: f64,
+    slowest: String,
 }
 
 /// Results of the benchmark.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+#[derive(Serialize)]
+struct Measured {
     /// Number of types.
-    pub types: usize,
+    types: usize,
     /// Number of distinct member names.
-    pub member_names: usize,
+    member_names: usize,
     /// Milliseconds to open the names.
-    pub open: f64,
+    open: f64,
     /// Times of resolving symbol paths.
-    pub resolve: Times,
+    resolve: Times,
     /// Times of pages of 20 hits.
-    pub search: Times,
+    search: Times,
 }
 
 /// Synthetic outputs of types' members, generated when read.
@@ -93,11 +97,8 @@ impl Outputs for MadeUp {
     }
 }
 
-/// Generates this number of types and queries them.
-///
-/// # Errors
-/// When the synthetic outputs cannot be read: a defect of the program.
-pub fn measure(types: usize) -> Result<Measured, SymbolError> {
+/// Generates this number of types and queries them. Fails when the synthetic outputs cannot be read: a defect of the program.
+fn measure(types: usize) -> Result<Measured, SymbolError> {
     let keys: Vec<String> = (0..types).map(key).collect();
     let (index, members, declarations) = (types_table(&keys), members_table(&keys), declarations_table(&keys));
     let start = Instant::now();
@@ -260,14 +261,4 @@ fn queries(keys: &[String]) -> Vec<String> {
         }
     };
     (0..1_200).map(of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_names_made_up_are_found() {
-        let measured = super::measure(300).expect("measured");
-        assert_eq!((measured.types, measured.resolve.asked, measured.search.asked), (300, 1_200, 1_200));
-        assert!(measured.member_names > 300);
-    }
 }

@@ -1,6 +1,6 @@
-//! Fills a store with many results and times its maintenance, for developers of cortex.
+//! Fills a store in a folder that has none with many results, and prints the times of its maintenance as JSON:
+//! `cargo run --release -p workbench --example store_bench -- FOLDER BLOBS SIZE`.
 
-use crate::store_maintenance;
 use engine::store::disk::{DiskOptions, DiskStore};
 use engine::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use engine::store::{Commit, Inventory, Store, StoreError, ViewId};
@@ -8,24 +8,33 @@ use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
+use workbench::store_maintenance;
+
+fn main() -> Result<(), StoreError> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, blobs, size] = arguments.as_slice() else {
+        panic!("usage: store_bench FOLDER BLOBS SIZE")
+    };
+    let (blobs, size) = (blobs.parse().expect("a number of blobs"), size.parse().expect("a number of bytes"));
+    let measured = measure(Path::new(folder), blobs, size)?;
+    serde_json::to_writer(std::io::stdout(), &measured).expect("invariant: times are JSON");
+    Ok(())
+}
 
 /// The measurement; times in milliseconds. Verifying and hashing take turns, and the fastest round of each counts.
-#[derive(Debug, Serialize)]
-pub struct Measured {
-    /// Number of outputs.
-    pub blobs: u64,
+#[derive(Serialize)]
+struct Measured {
+    blobs: u64,
     /// Bytes of each output.
-    pub size: usize,
+    size: usize,
     /// Space on the disk that the store's file takes after filling.
-    pub file_bytes: u64,
-    /// Filling time.
-    pub fill_ms: u128,
-    /// Verification time.
-    pub verify_ms: u128,
+    file_bytes: u64,
+    fill_ms: u128,
+    verify_ms: u128,
     /// Plain blake3 over the same uncompressed outputs, from memory on one thread.
-    pub hash_alone_ms: u128,
+    hash_alone_ms: u128,
     /// The same on one thread per core, as verification uses them.
-    pub hash_ms: u128,
+    hash_ms: u128,
 }
 
 const BATCH: u64 = 4_000;
@@ -33,7 +42,6 @@ const ROUNDS: usize = 3;
 /// Seconds since 1970, in the future: results with this time count as new.
 const NOW: u64 = 4_000_000_000;
 
-/// Returns a unique, incompressible output.
 fn incompressible_output(number: u64, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     blake3::Hasher::new().update(&number.to_le_bytes()).finalize_xof().fill(&mut bytes);
@@ -72,10 +80,7 @@ fn filling_result(number: u64, size: usize) -> NewResult {
 }
 
 /// Fills an empty store in a folder, and measures. Every second result is old, so that a collection evicts half of them.
-///
-/// # Errors
-/// When the store cannot be written.
-pub fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, StoreError> {
+fn measure(folder: &Path, blobs: u64, size: usize) -> Result<Measured, StoreError> {
     let (disk, _) = DiskStore::open(folder, DiskOptions::default())?;
     let start = Instant::now();
     for from in (0..blobs).step_by(BATCH as usize) {
