@@ -60,6 +60,7 @@ mod serve_edits;
 mod served;
 mod server;
 mod sharing;
+mod split_types;
 mod states;
 mod stopped;
 mod store;

@@ -2,10 +2,12 @@
 //!
 //! It is not an output of the graph: former names do not follow from the present sources, so a build from nothing cannot know them. They are derived
 //! from the History of this checkout: where `//index:types` lost some types and gained others, their contents without names are compared. The file
-//! keeps aliases that History has dropped; deleting both loses the aliases and nothing else.
+//! keeps aliases that History has dropped; deleting both loses the aliases and nothing else. For a build, also former names of members, and the types
+//! from which new ones were split off.
 
 use crate::last_good::{label_of_type, parts};
 use crate::renamed_members;
+use crate::split_types;
 use crate::type_versions::{TypeRows, TypeVersion};
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
@@ -22,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const TYPES: &str = "//index:types";
+pub(crate) const TYPES: &str = "//index:types";
 const NAME: &str = "aliases.json";
 /// Path of the file, below the workspace's root.
 pub const FILE: &str = ".cortex/out/aliases.json";
@@ -196,13 +198,15 @@ impl Lineage for FormerTypes {
         let mut former = FormerNames::new();
         for (old, id) in &known.aliases {
             if let (Some(key), Some(name)) = (keys.get(id), known.names.get(old)) {
-                let (item, id) = (name.clone(), old.clone());
-                former.entry(key.clone()).or_default().push(FormerName { item, id });
+                let (item, id, is_origin) = (name.clone(), old.clone(), false);
+                former.entry(key.clone()).or_default().push(FormerName { item, id, is_origin });
             }
         }
         // A hint: nothing depends on finding them.
-        let members = renamed_members::former(&states, keys.values(), &former).unwrap_or_default();
-        former.extend(members);
+        let changed = renamed_members::changed_types(&states, keys.values(), &former).unwrap_or_default();
+        let members = renamed_members::former(&states, &changed).unwrap_or_default();
+        let origins = split_types::origins(&states, &changed, &former).unwrap_or_default();
+        former.extend(members.into_iter().chain(origins));
         former
     }
 }
@@ -218,7 +222,7 @@ pub(crate) struct States<'a> {
     pub(crate) versions: Answers<'a, str, Versions>,
     pub(crate) bytes: Answers<'a, Digest, Option<Arc<[u8]>>>,
     /// Reads a page of a table.
-    page: Answers<'a, Digest, Option<Arc<[u8]>>>,
+    pub(crate) page: Answers<'a, Digest, Option<Arc<[u8]>>>,
 }
 
 impl<'a> States<'a> {

@@ -14,25 +14,25 @@ const MOST_VERSIONS: usize = 4;
 const MOST_TYPES: usize = 200;
 
 /// A type whose code changed.
-struct ChangedType<'t> {
-    key: &'t str,
+pub(crate) struct ChangedType<'t> {
+    pub(crate) key: &'t str,
     /// Former key of the type, or the present one.
-    then: &'t str,
+    pub(crate) then: &'t str,
     /// Time of the type's last change, in seconds since 1970.
     at: u64,
-    now: Digest,
-    earlier: Vec<Digest>,
+    pub(crate) now: Digest,
+    pub(crate) earlier: Vec<Digest>,
 }
 
-/// Returns former names of members by present name, both written as `TYPE#MEMBER`, by the present types and their former names.
+/// Returns the types whose code changed last, of the present types, under each of their names.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) fn former<'t>(
+pub(crate) fn changed_types<'t>(
     states: &States<'_>,
     types: impl Iterator<Item = &'t String>,
-    former_types: &FormerNames,
-) -> Result<FormerNames, StoreError> {
+    former_types: &'t FormerNames,
+) -> Result<Vec<ChangedType<'t>>, StoreError> {
     let mut changed = Vec::new();
     for key in types {
         let former = former_types.get(key).into_iter().flatten().map(|name| name.item.as_str());
@@ -42,19 +42,28 @@ pub(crate) fn former<'t>(
     }
     changed.sort_by_key(|of| std::cmp::Reverse(of.at));
     changed.truncate(MOST_TYPES);
+    Ok(changed)
+}
+
+/// Returns former names of members by present name, both written as `TYPE#MEMBER`.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn former(states: &States<'_>, changed: &[ChangedType<'_>]) -> Result<FormerNames, StoreError> {
     let mut found = FormerNames::new();
     for ChangedType {
         key, then, now, earlier, ..
     } in changed
     {
-        let Some(now) = (states.bytes)(&now)? else { continue };
+        let Some(now) = (states.bytes)(now)? else { continue };
         for digest in earlier {
-            let Some(earlier) = (states.bytes)(&digest)? else { continue };
+            let Some(earlier) = (states.bytes)(digest)? else { continue };
             for (old, new) in renamed_members(&earlier, &now) {
                 let names = found.entry(format!("{key}#{new}")).or_default();
                 let item = format!("{then}#{old}");
                 if names.iter().all(|name| name.item != item) {
-                    names.push(FormerName { item, id: String::new() });
+                    let (id, is_origin) = (String::new(), false);
+                    names.push(FormerName { item, id, is_origin });
                 }
             }
         }

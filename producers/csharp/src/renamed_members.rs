@@ -98,7 +98,7 @@ pub fn uses_follow([before, after]: [&[(String, String)]; 2], [old, new]: [&str;
     is_used
 }
 
-fn words_of(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
 }

@@ -53,7 +53,7 @@ impl Renames {
     pub(super) fn from_former(former: &FormerNames) -> Self {
         let mut renames = Self::default();
         for (new, names) in former {
-            for old in names {
+            for old in names.iter().filter(|name| !name.is_origin) {
                 match (new.split_once('#'), old.item.split_once('#')) {
                     (Some((of, new)), Some((_, old))) => {
                         let members = renames.members.entry(of.to_owned()).or_default();
@@ -66,7 +66,7 @@ impl Renames {
         renames
     }
 
-    fn add_rename(&mut self, old: &str, new: &str) {
+    pub(super) fn add_rename(&mut self, old: &str, new: &str) {
         self.keys.insert(old.to_owned(), new.to_owned());
         let [from, to] = [old, new].map(|key| type_key(key).split('@').next().unwrap_or(key).replace('+', "."));
         let [from_bare, to_bare] = [&from, &to].map(|key| without_arities(key));
@@ -261,7 +261,7 @@ impl Renames {
         earlier
     }
 
-    fn renamed_text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
+    pub(super) fn renamed_text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(token) = token(rest) {
@@ -399,6 +399,7 @@ mod tests {
             let name = FormerName {
                 item: (*old).to_owned(),
                 id: "T_1".to_owned(),
+                is_origin: false,
             };
             former.entry((*new).to_owned()).or_default().push(name);
         }

@@ -178,7 +178,10 @@ pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
             let member = member.as_ref().map(|member| format!("{key}#{member}"));
             member.into_iter().chain([key.clone()])
         });
-        let former = keys.filter_map(|key| inputs.former.get(&key)).flatten();
+        let former = keys
+            .filter_map(|key| inputs.former.get(&key))
+            .flatten()
+            .filter(|name| !name.is_origin);
         return former.filter_map(|name| label_of(inputs.label, &name.item)).collect();
     }
     // The label of a group depends on the identifiers of its types.
