@@ -18,6 +18,7 @@ use engine::values::case_folding::strip_end;
 use engine::values::digest::Digest;
 use engine::values::table::Table;
 use producers::csharp::aliases::{Identity, aliases, fingerprint, identity, types_with_own_file};
+use producers::csharp::implementation::implementation_of;
 use producers::csharp::types::{TypeRow, symbol_of, without_arities};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,6 +227,21 @@ pub(crate) struct States<'a> {
 }
 
 impl<'a> States<'a> {
+    /// Returns the versions of a type's code: of its implementation, or of the merged type where only members were summarised.
+    pub(crate) fn code_versions(&self, key: &str) -> Result<Versions, StoreError> {
+        let versions = (self.versions)(&label_of_type(key, ":impl"))?;
+        if versions.is_empty() {
+            return (self.versions)(&label_of_type(key, ":complete"));
+        }
+        Ok(versions)
+    }
+
+    /// Returns the implementation in one of [`Self::code_versions`].
+    pub(crate) fn implementation(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let bytes = (self.bytes)(digest)?;
+        Ok(bytes.map(|bytes| implementation_of(&bytes).map_or(bytes, Arc::from)))
+    }
+
     fn from_session(session: &'a Session) -> Self {
         let (store, view) = (&session.engine.store, session.engine.view);
         Self {
@@ -324,16 +340,19 @@ fn types_in(table: &[u8]) -> BTreeMap<String, TypeRow> {
 
 /// Returns the contents of types around the time of an index: the first version since then (`new`), else the last one before.
 fn identities(states: &States<'_>, types: &TypeRows, at: u64, new: bool) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
-    let blob = |key: &str, target: &str| -> Result<Option<Arc<[u8]>>, StoreError> {
-        let versions = (states.versions)(&label_of_type(key, target))?;
+    let digest = |versions: Versions| {
         let first = versions.iter().find(|(made, _)| *made >= at).filter(|_| new);
         let found = first.or_else(|| versions.iter().rfind(|(made, _)| *made <= at));
-        found.map_or(Ok(None), |(_, digest)| (states.bytes)(digest))
+        found.map(|(_, digest)| *digest)
     };
     let alone = types_with_own_file(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
     let mut found = BTreeMap::new();
     for (key, row) in types {
-        let state = match (blob(key, ":structure")?, blob(key, ":impl")?) {
+        let structure = digest((states.versions)(&label_of_type(key, ":structure"))?);
+        let code = digest(states.code_versions(key)?);
+        let structure = structure.map_or(Ok(None), |digest| (states.bytes)(&digest))?;
+        let implementation = code.map_or(Ok(None), |digest| states.implementation(&digest))?;
+        let state = match (structure, implementation) {
             (Some(structure), Some(implementation)) => Some(Identity {
                 place: alone
                     .contains(key.as_str())

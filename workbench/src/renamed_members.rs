@@ -1,7 +1,6 @@
 //! Former names of members, from the History of this checkout: members of a type whose code is equal but for a name.
 
 use crate::aliases::States;
-use crate::last_good::label_of_type;
 use engine::seams::paid::{FormerName, FormerNames};
 use engine::store::StoreError;
 use engine::values::digest::Digest;
@@ -55,9 +54,9 @@ pub(crate) fn former(states: &States<'_>, changed: &[ChangedType<'_>]) -> Result
         key, then, now, earlier, ..
     } in changed
     {
-        let Some(now) = (states.bytes)(now)? else { continue };
+        let Some(now) = states.implementation(now)? else { continue };
         for digest in earlier {
-            let Some(earlier) = (states.bytes)(digest)? else { continue };
+            let Some(earlier) = states.implementation(digest)? else { continue };
             for (old, new) in renamed_members(&earlier, &now) {
                 let names = found.entry(format!("{key}#{new}")).or_default();
                 let item = format!("{then}#{old}");
@@ -72,11 +71,11 @@ pub(crate) fn former(states: &States<'_>, changed: &[ChangedType<'_>]) -> Result
 }
 
 fn changed_type<'t>(states: &States<'_>, key: &'t str, then: &'t str) -> Result<Option<ChangedType<'t>>, StoreError> {
-    let versions = (states.versions)(&label_of_type(key, ":impl"))?;
+    let versions = states.code_versions(key)?;
     let Some(&(at, now)) = versions.last() else { return Ok(None) };
     let earlier = match then == key {
         true => versions,
-        false => (states.versions)(&label_of_type(then, ":impl"))?,
+        false => states.code_versions(then)?,
     };
     let mut earlier: Vec<Digest> = earlier
         .into_iter()

@@ -79,9 +79,15 @@ fn summarised_origins<'t>(
         }
         let mut earlier = Vec::new();
         for digest in &of.earlier {
-            earlier.extend((states.bytes)(digest)?.map(|text| TypeMembers::from_implementation(of.then, &text)));
+            earlier.extend(
+                states
+                    .implementation(digest)?
+                    .map(|text| TypeMembers::from_implementation(of.then, &text)),
+            );
         }
-        let now = (states.bytes)(&of.now)?.map(|text| TypeMembers::from_implementation(of.key, &text));
+        let now = states
+            .implementation(&of.now)?
+            .map(|text| TypeMembers::from_implementation(of.key, &text));
         origins.push(Origin {
             key: of.then,
             earlier,
@@ -106,7 +112,7 @@ fn is_summarised(states: &States<'_>, key: &str) -> Result<bool, StoreError> {
 
 /// Returns the members of the last version of a type.
 fn last_members(states: &States<'_>, key: &str) -> Result<TypeMembers, StoreError> {
-    let versions = (states.versions)(&label_of_type(key, ":impl"))?;
-    let text = versions.last().map_or(Ok(None), |(_, digest)| (states.bytes)(digest))?;
+    let versions = states.code_versions(key)?;
+    let text = versions.last().map_or(Ok(None), |(_, digest)| states.implementation(digest))?;
     Ok(text.map(|text| TypeMembers::from_implementation(key, &text)).unwrap_or_default())
 }

@@ -142,6 +142,12 @@ pub fn decode_implementation(input: &Input) -> Result<(ImplHeader, Vec<ImplMembe
     parse_implementation(&input.bytes).map_err(|error| Failure::permanent(format!("an implementation cannot be read: {error}")))
 }
 
+/// Returns the output of [`Implementation`] for an output of `csharp/complete`; `None` of other bytes.
+pub fn implementation_of(complete: &[u8]) -> Option<Vec<u8>> {
+    let whole: Complete = minicbor::decode(complete).ok()?;
+    Some(encode_implementation(&whole))
+}
+
 /// Reads the bytes of the blob.
 ///
 /// # Errors

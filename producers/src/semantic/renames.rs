@@ -104,9 +104,15 @@ impl Renames {
     }
 
     /// Returns the present key of a member of a type, whose key is a present one.
-    fn present_member<'k>(&'k self, of: &str, member: &'k str) -> &'k str {
+    fn present_member(&self, of: &str, member: &str) -> String {
         let renamed = self.members.get(of).into_iter().flatten().find(|(old, _)| old == member);
-        renamed.map_or(member, |(_, new)| new)
+        let with_types = || with_names_of_types(member, self.keys.iter().map(|(old, new)| (simple(old), simple(new))));
+        renamed.map_or_else(with_types, |(_, new)| new.clone())
+    }
+
+    /// Returns the key of a member with the former names of renamed types.
+    pub(super) fn former_member(&self, member: &str) -> String {
+        with_names_of_types(member, self.keys.iter().map(|(old, new)| (simple(new), simple(old))))
     }
 
     /// Whether a key is a former one.
@@ -371,6 +377,21 @@ fn is_unambiguous(then: &[Slot], of: &str, (old, new): (&str, &str)) -> bool {
     !members.into_iter().any(is_other)
 }
 
+/// Returns the key of a member with other names of types in its parameters and before its name.
+fn with_names_of_types<'n>(key: &str, pairs: impl Iterator<Item = (&'n str, &'n str)>) -> String {
+    let names: BTreeMap<&str, &str> = pairs.collect();
+    let end = key.find('(').unwrap_or(key.len());
+    let start = key[..end].rfind('.').unwrap_or(0);
+    let mut out = String::new();
+    let mut at = 0;
+    while let Some(word) = token(&key[at..]) {
+        let is_name = (start..end).contains(&at);
+        out.push_str(names.get(word).filter(|_| !is_name).unwrap_or(&word));
+        at += word.len();
+    }
+    out
+}
+
 /// Returns the name in the key of a member.
 fn member_name(key: &str) -> &str {
     key.split(['(', '<', '`']).next().unwrap_or(key)
@@ -520,6 +541,7 @@ mod tests {
                 },
             ]
         };
+        let present = |key: &str| renames(&[("N.Store", "N.Vault")]).present_key(key);
         let renames = renames(&[("N.Store#Sum(int)", "N.Store#Total(int)")]);
         let carry = |then: &str, now: &str| renames.carry(&used("Sum", then), &used("Total", now), &said("Calls Sum."));
         let carried = carry("Go() { s.Sum(1); }", "Go() { s.Total(1); }");
@@ -536,6 +558,8 @@ mod tests {
             used("Total", "Go() { s.Total(2); }")
         );
         assert_eq!(renames.present_key("N.Store#Sum(int)"), "N.Store#Total(int)");
+        assert_eq!(present("N.Store#Store(Store,Node)"), "N.Vault#Store(Vault,Node)");
+        assert_eq!(present("N.Node#Store.Get(N.Store[])"), "N.Node#Vault.Get(N.Vault[])");
         // Another dependency has a member of the old name, or of the new one: a call could have gone over to it.
         for other in ["Sum(int)", "Total(string)"] {
             let disk = Slot {

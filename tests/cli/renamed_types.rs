@@ -1,4 +1,4 @@
-//! Types that are split into two: the new one is asked about as a change of the earlier one.
+//! What a model is asked about types that were split, and about members of renamed types.
 
 use crate::money::{ALL, FULL, calls, manifest, workspace, write_model_file};
 
@@ -31,4 +31,24 @@ fn a_type_that_was_split_off_is_patched_from_the_earlier_summary() {
         history.contains("patch of ") && history.contains("(it was split off from N.Store)"),
         "{history}"
     );
+}
+
+#[test]
+fn summaries_of_members_alone_survive_a_rename_of_their_type() {
+    let gate = "public class Gate { public int Wait(int n) { while (n > 0) { n -= 2; } return n; } public int Copy(Gate other) { return other.Wait(1) + Wait(2); } }";
+    let store = "public class Store { public int Get(Gate gate, int n) { if (n < 0) { return -1; } return gate.Wait(n) + 1; } }";
+    let bench = workspace(&[("Gate", gate), ("Store", store)]);
+    let all = "//types/...#*:semantic";
+    write_model_file(&bench, "full", &FULL.replace("- Holds.", "- Uses Gate [Wait]."));
+    assert_eq!((bench.run(&["build", all]).code, calls(&bench)), (0, 3));
+    for file in ["Gate.cs", "Store.cs"] {
+        let text = std::fs::read_to_string(bench.root().join(file)).expect("a source");
+        bench.write(file, &text.replace("Gate", "Door"));
+    }
+    let built = bench.run(&["build", all]);
+    assert_eq!((built.code, calls(&bench)), (0, 0), "{built:?}");
+    for label in ["//types/N.Door#Copy(Door):semantic", "//types/N.Store#Get(Door,int):semantic"] {
+        let shown = bench.run(&["show", label]).out;
+        assert!(shown.contains("- Uses Door [Wait]."), "{label}: {shown}");
+    }
 }
