@@ -52,3 +52,35 @@ fn summaries_of_members_alone_survive_a_rename_of_their_type() {
         assert!(shown.contains("- Uses Door [Wait]."), "{label}: {shown}");
     }
 }
+
+#[test]
+fn a_rename_of_a_member_without_code_asks_nothing() {
+    let gate = "public class Gate : IGate { public void Wait(int n) { while (n > 0) { n -= 2; n--; } System.Console.WriteLine(n); } public int Mode { get; set; } }";
+    let store = "public class Store { readonly IGate gate; public string Title { get; set; } public int Get(int n) { gate.Wait(n); return n + 1; } }";
+    let bench = workspace(&[
+        ("IGate", "public interface IGate { void Wait(int n); int Mode { get; } }"),
+        ("Gate", gate),
+        ("Store", store),
+        (
+            "User",
+            "public class User { readonly Store store; public string Go() { return store.Title + store.Get(1); } }",
+        ),
+    ]);
+    write_model_file(&bench, "full", &FULL.replace("- Holds.", "- Holds Title [Title]."));
+    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 4));
+    let rename = |pairs: &[(&str, &str)]| {
+        for name in ["IGate", "Gate", "Store", "User"] {
+            let file = format!("{name}.cs");
+            let text = std::fs::read_to_string(bench.root().join(&file)).expect("a source");
+            bench.write(&file, &pairs.iter().fold(text, |text, (from, to)| text.replace(from, to)));
+        }
+        let built = bench.run(&["build", ALL]);
+        assert_eq!((built.code, calls(&bench)), (0, 0), "{pairs:?}: {built:?}");
+    };
+    rename(&[("Title", "Caption")]);
+    for label in ["//types/N.Store:semantic", "//types/N.User:semantic"] {
+        let shown = bench.run(&["show", label]).out;
+        assert!(shown.contains("- Holds Caption [Caption]."), "{label}: {shown}");
+    }
+    rename(&[("Wait", "Pause"), ("Mode", "State")]);
+}

@@ -204,8 +204,10 @@ impl Lineage for FormerTypes {
             }
         }
         // A hint: nothing depends on finding them.
-        let changed = renamed_members::changed_types(&states, keys.values(), &former).unwrap_or_default();
-        let members = renamed_members::former(&states, &changed).unwrap_or_default();
+        let structures = |key: &str| (states.versions)(&label_of_type(key, ":structure"));
+        let changed = renamed_members::changed_types(&|key| states.code_versions(key), keys.values(), &former).unwrap_or_default();
+        let declared = renamed_members::changed_types(&structures, keys.values(), &former).unwrap_or_default();
+        let members = renamed_members::former(&states, &changed, &declared).unwrap_or_default();
         let origins = split_types::origins(&states, &changed, &former).unwrap_or_default();
         former.extend(members.into_iter().chain(origins));
         former

@@ -33,6 +33,7 @@ mod prompt;
 mod prompt_slots;
 mod prose;
 mod renames;
+mod replaced_words;
 mod secrets;
 mod shown_differences;
 mod shown_texts;
