@@ -22,6 +22,12 @@ fn a_type_that_was_split_off_is_patched_from_the_earlier_summary() {
     bench.write("Store.cs", &format!("namespace N;\npublic class Store {{ {trim} }}\n"));
     bench.write("Keys.cs", &format!("namespace N;\npublic class Keys {{ {get} {check} }}\n"));
     write_model_file(&bench, "full", FULL);
+    let prompt = bench.run(&["prompt", "//types/N.Keys:semantic"]).out;
+    assert!(
+        prompt.contains("The earlier answer is about Store. Keys was split off from it, with Check, Get.")
+            && !prompt.contains("Stops [Trim]"),
+        "{prompt}"
+    );
     let planned = bench.run(&["build", "--dry-run", ALL]).err;
     assert!(!planned.contains("new answer"), "{planned}");
     let built = bench.run(&["build", ALL]);

@@ -208,7 +208,7 @@ impl Lineage for FormerTypes {
         let changed = renamed_members::changed_types(&|key| states.code_versions(key), keys.values(), &former).unwrap_or_default();
         let declared = renamed_members::changed_types(&structures, keys.values(), &former).unwrap_or_default();
         let members = renamed_members::former(&states, &changed, &declared).unwrap_or_default();
-        let origins = split_types::origins(&states, &changed, &former).unwrap_or_default();
+        let origins = split_types::origins(&states, keys.values(), &changed, &former).unwrap_or_default();
         former.extend(members.into_iter().chain(origins));
         former
     }
