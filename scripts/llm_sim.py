@@ -5,7 +5,7 @@ It answers as a careful model would, as far as counting goes. A claim is about o
 words follow from section, member and line, so that it is known of each claim whether it is still true. A section has up to three claims, of lines
 that it is about: ROLE of the type's head, LIFECYCLE of constructors, EDGE_CASES of what is thrown and of nulls, LIMITATIONS of locks, async and
 obsolete code, RECOMMENDATIONS of public declarations. A patch takes claims of removed lines out, puts claims of added lines in, and abbreviates
-the rest; NO CHANGE if that is nothing. Of a removed member, whose lines are not shown, the claims that rest on it go. A claim has about 29
+the rest; NO CHANGE if that is nothing. Sections that it must write are written. Of a removed member, whose lines are not shown, the claims that rest on it go. A claim has about 29
 tokens. With `--all` a section has a claim of each line that it is about: all that is true. The same prompt gets the same answer.
 """
 import hashlib
@@ -127,6 +127,8 @@ def answer(prompt: str) -> str:
         if " claims stay: " in line:
             counts = re.findall(r"([A-Z_]{4,}) (\d+)", line.split(" claims stay: ")[1])
             unshown[about] = {section: int(count) for section, count in counts}
+    # Sections of a type that was split off are written in any case.
+    asked = set(re.findall(r"[A-Z_]{4,}", " ".join(re.findall(r" Write in any case: (.*)$", prompt, re.MULTILINE))))
     earlier = {name: sections_of(text) for name, _, text in EARLIER.findall(prompt)}
     text = []
     for name in types:
@@ -150,7 +152,7 @@ def answer(prompt: str) -> str:
             gone |= {one for one in before if any(one.endswith(f"[{member}].") for member in removed)}
             room = None if MOST is None else max(MOST - hidden, 0)
             after = chosen([one for one in before if one not in gone] + [one for sign, one in signed if sign == "+"], room)
-            if after != ("\n".join(before) or "- None."):
+            if section in asked or after != ("\n".join(before) or "- None."):
                 body[section] = "\n".join(abbreviated(one, before) for one in after.splitlines())
         if body and len(types) > 1:
             text.append(f"# TYPE: {name}")

@@ -6,4 +6,5 @@ mod desk;
 mod edited;
 mod renamed;
 mod shown;
+mod split_off;
 mod together;

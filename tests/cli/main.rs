@@ -51,6 +51,7 @@ mod projects;
 mod pseudo_terminal;
 mod readers;
 mod reading;
+mod renamed_types;
 mod report;
 mod result_files;
 mod sandbox;

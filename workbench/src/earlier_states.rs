@@ -1,9 +1,11 @@
 //! Earlier states of targets, read from the History of a checkout or from a build in progress.
 
+use crate::last_good::label_of_type;
 use engine::build::session::Session;
 use engine::seams::lineage::Present;
 use engine::store::StoreError;
 use engine::values::digest::Digest;
+use producers::csharp::implementation::implementation_of;
 use std::sync::Arc;
 
 /// Versions of a target, oldest first: seconds since 1970 and output.
@@ -21,6 +23,21 @@ pub(crate) struct States<'a> {
 }
 
 impl<'a> States<'a> {
+    /// Returns the versions of a type's code: of its implementation, or of the merged type where only members were summarised.
+    pub(crate) fn code_versions(&self, key: &str) -> Result<Versions, StoreError> {
+        let versions = (self.versions)(&label_of_type(key, ":impl"))?;
+        if versions.is_empty() {
+            return (self.versions)(&label_of_type(key, ":complete"));
+        }
+        Ok(versions)
+    }
+
+    /// Returns the implementation in one of [`Self::code_versions`].
+    pub(crate) fn implementation(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let bytes = (self.bytes)(digest)?;
+        Ok(bytes.map(|bytes| implementation_of(&bytes).map_or(bytes, Arc::from)))
+    }
+
     pub(crate) fn from_session(session: &'a Session) -> Self {
         let (store, view) = (&session.engine.store, session.engine.view);
         Self {

@@ -1,11 +1,12 @@
 //! Former names of types: where `//index:types` lost some types and gained others, their contents without names are compared. Also the History of
-//! targets under former names.
+//! targets under former names and, for a build, former names of members and the types from which new ones were split off.
 
 use crate::aliases::{Aliases, aliases_file, read_aliases, write_aliases};
-use crate::earlier_states::States;
+use crate::earlier_states::{States, Versions};
 use crate::error::WorkbenchError;
 use crate::last_good::{label_of_type, parts};
 use crate::renamed_members;
+use crate::split_types;
 use crate::type_versions::{TypeRows, TypeVersion};
 use engine::build::session::Session;
 use engine::seams::lineage::{Lineage, Present};
@@ -18,9 +19,8 @@ use producers::csharp::types::TypeRow;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-const TYPES: &str = "//index:types";
+pub(crate) const TYPES: &str = "//index:types";
 const NAME: &str = "aliases.json";
 
 /// Returns the state of `//index:types` that the file has not evaluated yet; `None` if there is no such state, or if the file is not written because
@@ -102,13 +102,17 @@ impl Lineage for FormerTypes {
         let mut former = FormerNames::new();
         for (old, id) in &known.aliases {
             if let (Some(key), Some(name)) = (keys.get(id), known.names.get(old)) {
-                let (item, id) = (name.clone(), old.clone());
-                former.entry(key.clone()).or_default().push(FormerName { item, id });
+                let (item, id, is_origin) = (name.clone(), old.clone(), false);
+                former.entry(key.clone()).or_default().push(FormerName { item, id, is_origin });
             }
         }
         // A hint: nothing depends on finding them.
-        let members = renamed_members::former(&states, keys.values(), &former).unwrap_or_default();
-        former.extend(members);
+        let structures = |key: &str| (states.versions)(&label_of_type(key, ":structure"));
+        let changed = renamed_members::changed_types(&|key| states.code_versions(key), keys.values(), &former).unwrap_or_default();
+        let declared = renamed_members::changed_types(&structures, keys.values(), &former).unwrap_or_default();
+        let members = renamed_members::former(&states, &changed, &declared).unwrap_or_default();
+        let origins = split_types::origins(&states, keys.values(), &changed, &former).unwrap_or_default();
+        former.extend(members.into_iter().chain(origins));
         former
     }
 }
@@ -182,16 +186,19 @@ fn types_in(table: &[u8]) -> BTreeMap<String, TypeRow> {
 
 /// Returns the contents of types around the time of an index: the first version since then (`new`), else the last one before.
 fn identities(states: &States<'_>, types: &TypeRows, at: u64, new: bool) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
-    let blob = |key: &str, target: &str| -> Result<Option<Arc<[u8]>>, StoreError> {
-        let versions = (states.versions)(&label_of_type(key, target))?;
+    let digest = |versions: Versions| {
         let first = versions.iter().find(|(made, _)| *made >= at).filter(|_| new);
         let found = first.or_else(|| versions.iter().rfind(|(made, _)| *made <= at));
-        found.map_or(Ok(None), |(_, digest)| (states.bytes)(digest))
+        found.map(|(_, digest)| *digest)
     };
     let alone = types_with_own_file(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
     let mut found = BTreeMap::new();
     for (key, row) in types {
-        let state = match (blob(key, ":structure")?, blob(key, ":impl")?) {
+        let structure = digest((states.versions)(&label_of_type(key, ":structure"))?);
+        let code = digest(states.code_versions(key)?);
+        let structure = structure.map_or(Ok(None), |digest| (states.bytes)(&digest))?;
+        let implementation = code.map_or(Ok(None), |digest| states.implementation(&digest))?;
+        let state = match (structure, implementation) {
             (Some(structure), Some(implementation)) => Some(Identity {
                 place: alone
                     .contains(key.as_str())

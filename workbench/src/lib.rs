@@ -59,6 +59,7 @@ pub mod short_names;
 pub mod similar_types;
 pub mod spending;
 pub mod spending_groups;
+mod split_types;
 pub mod status;
 pub mod store_maintenance;
 pub mod suggestions;

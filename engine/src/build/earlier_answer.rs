@@ -79,18 +79,34 @@ pub(super) fn find_previous<'a>(
     Ok(previous)
 }
 
-/// Returns the previous answer that a producer puts together from last results of other targets.
+/// Limit of versions of a target that are searched for a result that fits.
+const MOST_VERSIONS: usize = 8;
+
+/// Returns the previous answer that a producer puts together from earlier results of other targets.
 fn assemble_previous(shared: &JobContext, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Option<Previous>, StoreError> {
     let broken = RefCell::new(None);
-    let last = |label: &str| match find_by_labels(shared, &[label.to_owned()]) {
+    let newest = |label: &str, fits: &dyn Fn(&Previous) -> bool| match find_fitting(shared, label, fits) {
         Ok(found) => found,
         Err(error) => {
             *broken.borrow_mut() = Some(error);
             None
         }
     };
-    let assembled = catch_unwind(AssertUnwindSafe(|| producer.assemble_previous(inputs, &last)));
+    let assembled = catch_unwind(AssertUnwindSafe(|| producer.assemble_previous(inputs, &newest)));
     broken.into_inner().map_or_else(|| Ok(assembled.unwrap_or_default()), Err)
+}
+
+/// Returns the newest result of this checkout under a label that fits.
+fn find_fitting(shared: &JobContext, label: &str, fits: &dyn Fn(&Previous) -> bool) -> Result<Option<Previous>, StoreError> {
+    let store = shared.blobs.store();
+    for version in store.history(shared.view, label)?.iter().rev().take(MOST_VERSIONS) {
+        let Some(record) = store.action(&version.key)? else { continue };
+        let found = load_previous(shared, record)?.filter(fits);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the newest result of this checkout under one of these former labels.

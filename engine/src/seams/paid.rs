@@ -234,7 +234,12 @@ pub struct FormerName {
     pub item: String,
     /// The identifier that belonged to the name.
     pub id: String,
+    /// Whether this is no former name, but the item from which the present one was split off.
+    pub is_origin: bool,
 }
+
+/// Finds the newest result under a label for which the function returns true.
+pub type FindResult<'a> = dyn Fn(&str, &dyn Fn(&Previous) -> bool) -> Option<Previous> + 'a;
 
 /// A person's words that replace parts of the node's output. The person may have corrected an earlier result than the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,9 @@
 
 use super::fold::Fold;
 use super::job_group::GroupMember;
-use super::paid::{Correction, FormerNames, NoParts, NoQuestionLock, Notes, Parts, Plan, Previous, QuestionLock, Rejected, Spent};
+use super::paid::{
+    Correction, FindResult, FormerNames, NoParts, NoQuestionLock, Notes, Parts, Plan, Previous, QuestionLock, Rejected, Spent,
+};
 use super::update::TableUpdate;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -413,10 +415,10 @@ pub trait Producer: Send + Sync {
         Vec::new()
     }
 
-    /// Returns a previous result for a node that has none, assembled from the last results of other targets; `last` finds those by label.
-    /// For example, the node may summarise a set of items that gained or lost one. A hint.
-    fn assemble_previous(&self, inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Option<Previous>) -> Option<Previous> {
-        let _ = (inputs, last);
+    /// Returns a previous result for a node that has none, assembled from earlier results of other targets; `newest` finds those by label.
+    /// For example, the node may summarise a set of items that gained or lost one, or an item that was split off from another. A hint.
+    fn assemble_previous(&self, inputs: &Inputs<'_>, newest: &FindResult<'_>) -> Option<Previous> {
+        let _ = (inputs, newest);
         None
     }
 

@@ -246,9 +246,16 @@ pub(super) fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMem
 
 /// Reads the blob of [`Structure`]. Fails if the blob is no output of [`Structure`].
 pub fn decode_structure(input: &Input) -> Result<TypeStructure, Failure> {
-    let broken = |error: serde_json::Error| Failure::permanent(format!("a structure cannot be read: {error}"));
-    let mut lines = input.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let header = serde_json::from_slice(lines.next().unwrap_or_default()).map_err(broken)?;
-    let members = lines.map(serde_json::from_slice).collect::<Result<_, _>>().map_err(broken)?;
+    parse_structure(&input.bytes).map_err(|error| Failure::permanent(format!("a structure cannot be read: {error}")))
+}
+
+/// Reads the bytes of the blob.
+///
+/// # Errors
+/// If they are no output of [`Structure`].
+pub fn parse_structure(bytes: &[u8]) -> Result<TypeStructure, serde_json::Error> {
+    let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let header = serde_json::from_slice(lines.next().unwrap_or_default())?;
+    let members = lines.map(serde_json::from_slice).collect::<Result<_, _>>()?;
     Ok(TypeStructure { header, members })
 }

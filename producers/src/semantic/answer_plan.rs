@@ -10,6 +10,7 @@ use super::prompt_slots::{Slot, SlotKind, past};
 use super::renames::Renames;
 use super::shown_texts;
 use super::spelling::with_present_spelling;
+use super::split_off::{self, SplitOff};
 use super::subject::{Subject, note_digest};
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::{Failure, Inputs};
@@ -110,7 +111,12 @@ pub(super) fn decide(
         Carry::Never => (carried.slots, false),
         Carry::Safe | Carry::Likely => with_present_spelling(&carried.slots, material.slots),
     };
-    let changes = compare_slots(&then, material.slots);
+    let mut changes = compare_slots(&then, material.slots);
+    if let (Some(origin), [head]) = (base.notes.get(split_off::NOTE), material.heads) {
+        let split = SplitOff::from_texts(origin, &head.key, [&then, material.slots], &changes, &base.summaries);
+        changes.split_off = Some(Box::new(split));
+        return Ok(AnswerPlan::Patch(Box::new(changes), format!("it was split off from {origin}")));
+    }
     if new.iter().any(|(key, _)| !changes.new_types.contains(*key)) {
         return full("the earlier answer lacks types that it was asked about");
     }

@@ -7,6 +7,7 @@ use super::evidence::simple_member_name;
 use super::member_relations::{changed_members, changed_parameters, former_signatures, members_with_words, sharing_members};
 use super::prompt_slots::{Slot, SlotKind, simple};
 use super::prose::is_word;
+use super::split_off::SplitOff;
 use super::test_methods::is_test;
 use rustc_hash::FxHashMap;
 use similar::{Change, ChangeTag, TextDiff};
@@ -68,6 +69,8 @@ pub(super) struct ChangedTexts {
     pub(super) share: f64,
     /// Of a group, the changes as each of its known types sees them: to it, the others are dependencies.
     pub(super) by_type: BTreeMap<String, ChangedTexts>,
+    /// If the earlier answer is about a type from which the subject was split off.
+    pub(super) split_off: Option<Box<SplitOff>>,
 }
 
 /// The difference of one text.

@@ -30,9 +30,13 @@ pub(super) const GUESSED_ANSWER: u64 = 400;
 /// Estimated tokens of a patch.
 pub(super) const GUESSED_PATCH: u64 = 120;
 
+/// Estimated tokens of a section that a patch must write.
+const GUESSED_SECTION: u64 = 80;
+
 /// Returns the estimated tokens of a patch, with whole answers about types that are new in a group.
 pub(super) fn guessed_patch(changes: &ChangedTexts) -> u64 {
-    GUESSED_PATCH + GUESSED_ANSWER * changes.new_types.len() as u64
+    let open = changes.split_off.as_ref().map_or(0, |split| split.open.len() as u64);
+    GUESSED_PATCH.max(GUESSED_SECTION * open) + GUESSED_ANSWER * changes.new_types.len() as u64
 }
 
 /// An answer that becomes an output.
@@ -361,6 +365,9 @@ impl<'a> ModelConversation<'a> {
         changes: &ChangedTexts,
         made: AnswerInProgress,
     ) -> AnswerInProgress {
+        if changes.split_off.is_some() {
+            return made;
+        }
         let spliced = self.splice_patch(material, base, changes, &made.summaries, None);
         let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
         let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
@@ -400,6 +407,9 @@ impl<'a> ModelConversation<'a> {
             if old == new {
                 return Some("nothing is different");
             }
+            if changes.split_off.is_some() {
+                return None;
+            }
             let shown = patch.and_then(|(_, shown)| shown.get(key)?.get(name));
             let old = shown.map_or(old, String::as_str);
             let written = patch.and_then(|(written, _)| written.get(key)?.get(name));
@@ -417,7 +427,7 @@ impl<'a> ModelConversation<'a> {
     /// Replaces a patch by the earlier answer if it could change nothing, and by a whole new answer if that is cheaper.
     pub(super) fn cheapest(&self, material: &Material<'_>, base: Option<&Base>, way: AnswerPlan) -> AnswerPlan {
         match (way, base) {
-            (AnswerPlan::Patch(changes, _), Some(base)) if self.is_unspoken(material, base, &changes) => {
+            (AnswerPlan::Patch(changes, _), Some(base)) if changes.split_off.is_none() && self.is_unspoken(material, base, &changes) => {
                 let what = changes.members.iter().chain(&changes.dependencies);
                 let what = answer_plan::join_names(what.map(String::as_str));
                 AnswerPlan::Carried(format!("no sentence rests on the change: {what}"))
@@ -459,19 +469,24 @@ impl<'a> ModelConversation<'a> {
     fn read_patch(
         &mut self,
         heads: &[&SummaryHead],
-        new_types: &BTreeSet<String>,
+        changes: &ChangedTexts,
         shown: &Summaries,
         turns: &[Turn],
     ) -> Result<Result<Option<ParsedSections>, String>, Failure> {
         let about: Vec<(&str, &str)> = heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
-        let new: Vec<(&str, &str)> = about.iter().copied().filter(|(key, _)| new_types.contains(*key)).collect();
+        let split = changes.split_off.as_ref();
+        let is_new = |key: &str| split.is_some() || changes.new_types.contains(key);
+        let new: Vec<(&str, &str)> = about.iter().copied().filter(|(key, _)| is_new(key)).collect();
+        let sections = &self.parameters.sections;
+        let must = |section: &&Section| split.is_none_or(|split| split.open.contains(&section.name));
+        let needed: Vec<Section> = sections.iter().filter(must).cloned().collect();
         let most = self.parameters.answer_tokens(about.len());
         let does_not_fit = || Ok(Err("the patch does not fit into the model's context".to_owned()));
         let first = match self.question(turns, about.len(), &[]) {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let faults = match patch_of(&first, (&about, &new), shown, &self.parameters.sections, most) {
+        let faults = match patch_of(&first, (&about, &new), shown, (sections, &needed), most) {
             Ok(read) => return Ok(Ok(read)),
             Err(faults) => faults,
         };
@@ -484,7 +499,7 @@ impl<'a> ModelConversation<'a> {
             Err(Failure::Permanent(diagnostic)) if diagnostic.code == ErrorCode::E_CONTEXT => return does_not_fit(),
             answer => answer?,
         };
-        let read = patch_of(&again, (&about, &new), shown, &self.parameters.sections, most);
+        let read = patch_of(&again, (&about, &new), shown, (sections, &needed), most);
         Ok(read.map_err(|faults| format!("the patch could not be put in: {}", faults.first().map_or("", String::as_str))))
     }
 
@@ -509,7 +524,7 @@ impl<'a> ModelConversation<'a> {
         let unshown = material.unshown(&base.summaries, changes);
         let shown = splice::without_unshown(&base.summaries, &unshown);
         let concerned = material.concerned_heads(&shown, changes);
-        let read = match self.read_patch(&concerned, &changes.new_types, &shown, &turns)? {
+        let read = match self.read_patch(&concerned, changes, &shown, &turns)? {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
@@ -537,13 +552,13 @@ impl<'a> ModelConversation<'a> {
 /// Types of a question: key and name.
 type NamedTypes<'a> = &'a [(&'a str, &'a str)];
 
-/// Parses the sections of a patch of `shown` claims. `about`: the types that it covers; `new`: those that need every section. Returns `None` if the answer
-/// changes nothing. The error lists the faults, in sentences for the model.
+/// Parses the sections of a patch of `shown` claims. `about`: the types that it covers; `new`: those that need every section of `needed`. Returns `None`
+/// if the answer changes nothing. The error lists the faults, in sentences for the model.
 fn patch_of(
     answer: &ModelReply,
     (about, new): (NamedTypes<'_>, NamedTypes<'_>),
     shown: &Summaries,
-    wanted: &[Section],
+    (wanted, needed): (&[Section], &[Section]),
     most: u64,
 ) -> Result<Option<ParsedSections>, Vec<String>> {
     if answer.cut {
@@ -553,7 +568,7 @@ fn patch_of(
         return Ok(None);
     }
     let mut read = answer::parse_summary_answer(&answer.text, about, wanted);
-    read.faults.extend(answer::missing_sections(&read.summaries, new, wanted));
+    read.faults.extend(answer::missing_sections(&read.summaries, new, needed));
     for (key, sections) in &mut read.summaries {
         for (name, text) in sections {
             let shown = shown.get(key).and_then(|sections| sections.get(name));

@@ -7,7 +7,7 @@ use super::prompt_slots::{Slot, SlotKind};
 use super::renames::Renames;
 use super::shown_texts;
 use super::subject::type_rows_of_inputs;
-use engine::seams::paid::{Notes, Previous};
+use engine::seams::paid::{FindResult, Notes, Previous};
 use engine::seams::producer::Inputs;
 use engine::values::label::escape;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ struct Source {
 }
 
 /// Returns the earlier answer of a group; `None` of other subjects, and without any answer about its types.
-pub(super) fn assemble_previous(inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Option<Previous>) -> Option<Previous> {
+pub(super) fn assemble_previous(inputs: &Inputs<'_>, newest: &FindResult<'_>) -> Option<Previous> {
     if !inputs.label.starts_with("//groups/") {
         return None;
     }
@@ -31,8 +31,9 @@ pub(super) fn assemble_previous(inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Opti
     let renames = Renames::from_former(inputs.former);
     let mut sources: BTreeMap<String, Source> = BTreeMap::new();
     for key in &keys {
-        let former = inputs.former.get(*key).into_iter().flatten().map(|name| name.item.as_str());
-        let Some((label, answer)) = [*key].into_iter().chain(former).find_map(|key| last_answer(key, last)) else {
+        let former = inputs.former.get(*key).into_iter().flatten().filter(|name| !name.is_origin);
+        let former = former.map(|name| name.item.as_str());
+        let Some((label, answer)) = [*key].into_iter().chain(former).find_map(|key| last_answer(key, newest)) else {
             continue;
         };
         let source = sources.entry(label).or_insert_with(|| Source {
@@ -49,7 +50,8 @@ pub(super) fn assemble_previous(inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Opti
 }
 
 /// Returns the last answer about a type, stored with the texts that its model was shown: the type's own answer, or that of its group, with the label.
-fn last_answer(key: &str, last: &dyn Fn(&str) -> Option<Previous>) -> Option<(String, Previous)> {
+fn last_answer(key: &str, newest: &FindResult<'_>) -> Option<(String, Previous)> {
+    let last = |label: &str| newest(label, &|_| true);
     let label = format!("//types/{}:semantic", escape(key));
     let answer = last(&label)?;
     if answer.notes.get("mode").is_none_or(|mode| mode != "part") {

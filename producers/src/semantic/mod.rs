@@ -33,12 +33,14 @@ mod prompt;
 mod prompt_slots;
 mod prose;
 mod renames;
+mod replaced_words;
 mod secrets;
 mod shown_differences;
 mod shown_texts;
 mod shrink;
 mod spelling;
 mod splice;
+mod split_off;
 mod subject;
 mod template;
 mod test_methods;
@@ -50,7 +52,7 @@ pub use answer::LONGEST_SECTION;
 pub(crate) use secrets::redact;
 pub use secrets::{Withheld, withholding_glob};
 
-use engine::seams::paid::{Plan, Previous};
+use engine::seams::paid::{FindResult, Plan, Previous};
 use engine::seams::producer::{Bound, Failure, Grouping, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};
 use llm::Ask;
 use std::collections::BTreeMap;
@@ -130,8 +132,8 @@ impl Producer for Semantic {
         subject::former_labels(inputs)
     }
 
-    fn assemble_previous(&self, inputs: &Inputs<'_>, last: &dyn Fn(&str) -> Option<Previous>) -> Option<Previous> {
-        group_answers::assemble_previous(inputs, last)
+    fn assemble_previous(&self, inputs: &Inputs<'_>, newest: &FindResult<'_>) -> Option<Previous> {
+        group_answers::assemble_previous(inputs, newest).or_else(|| split_off::assemble_previous(inputs, newest))
     }
 
     fn flush(&self) -> Result<(), Failure> {

@@ -64,6 +64,9 @@ impl Material<'_> {
                 corrected.join(", ")
             ));
         }
+        if let (Some(split), [head]) = (&changes.split_off, self.heads) {
+            previous.push_str(&format!("\n\n{}", split.describe_origin(&head.key)));
+        }
         let shown: Vec<&TextDifference> = changes
             .diffs
             .iter()
@@ -192,6 +195,9 @@ impl Material<'_> {
     /// type may rest on any of its members, a negation on an added member that shares others with its evidence, a claim about creation on its
     /// constructors.
     pub(super) fn unshown(&self, old: &Summaries, changes: &ChangedTexts) -> Unshown {
+        if let Some(split) = &changes.split_off {
+            return split.kept.clone();
+        }
         let names = EvidenceNames::from_slots(self.slots);
         let is_untouched = |key: &str, section: &str, text: &str| {
             let changes = changes.by_type.get(key).unwrap_or(changes);

@@ -89,6 +89,12 @@ pub(super) fn explains(summaries: &Summaries, name: &str) -> bool {
     })
 }
 
+/// Whether an answer has a word.
+pub(super) fn mentions(summaries: &Summaries, name: &str) -> bool {
+    let mut texts = summaries.values().flat_map(|sections| sections.values());
+    texts.any(|text| text.split(|c| !is_word(c)).any(|word| word == name))
+}
+
 /// Whether the first word of a sentence is more likely its verb than a name: `Store nodes …`, not `Store keeps …`.
 pub(super) fn is_verb(before: &str, word: &str, behind: &str) -> bool {
     let is_verb = |word: &str| VERBS.binary_search(&word).is_ok();

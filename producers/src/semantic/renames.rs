@@ -2,11 +2,12 @@
 //!
 //! Renamed types, and renamed members of other types, are a hint of the workspace ([`engine::seams::paid::FormerNames`]). Texts count as equal only if
 //! every word is equal, or an old name with its new one in its place. A member of the subject counts as renamed if one was removed, one was added, and
-//! their code is equal.
+//! their code is equal, or without code their declarations.
 
 use super::answer::Summaries;
 use super::prompt_slots::{Slot, SlotKind, simple};
-use super::prose::{explains, is_verb, is_word};
+use super::prose::{explains, is_verb, is_word, mentions};
+use super::replaced_words::{ReplacedWords, token};
 use super::subject::type_key;
 use csharp::renamed_members::uses_follow;
 use csharp::types::without_arities;
@@ -23,7 +24,7 @@ const MOST_PIECES: usize = 4_000;
 const MOST_PAIRS: usize = 2_500;
 
 /// New words by old word; the flag tells whether the old word is a name by itself (a part of a namespace is not).
-type Words = BTreeMap<String, BTreeMap<String, bool>>;
+pub(super) type Words = BTreeMap<String, BTreeMap<String, bool>>;
 
 /// Former names of types.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +54,7 @@ impl Renames {
     pub(super) fn from_former(former: &FormerNames) -> Self {
         let mut renames = Self::default();
         for (new, names) in former {
-            for old in names {
+            for old in names.iter().filter(|name| !name.is_origin) {
                 match (new.split_once('#'), old.item.split_once('#')) {
                     (Some((of, new)), Some((_, old))) => {
                         let members = renames.members.entry(of.to_owned()).or_default();
@@ -66,7 +67,7 @@ impl Renames {
         renames
     }
 
-    fn add_rename(&mut self, old: &str, new: &str) {
+    pub(super) fn add_rename(&mut self, old: &str, new: &str) {
         self.keys.insert(old.to_owned(), new.to_owned());
         let [from, to] = [old, new].map(|key| type_key(key).split('@').next().unwrap_or(key).replace('+', "."));
         let [from_bare, to_bare] = [&from, &to].map(|key| without_arities(key));
@@ -104,9 +105,15 @@ impl Renames {
     }
 
     /// Returns the present key of a member of a type, whose key is a present one.
-    fn present_member<'k>(&'k self, of: &str, member: &'k str) -> &'k str {
+    fn present_member(&self, of: &str, member: &str) -> String {
         let renamed = self.members.get(of).into_iter().flatten().find(|(old, _)| old == member);
-        renamed.map_or(member, |(_, new)| new)
+        let with_types = || with_names_of_types(member, self.keys.iter().map(|(old, new)| (simple(old), simple(new))));
+        renamed.map_or_else(with_types, |(_, new)| new.clone())
+    }
+
+    /// Returns the key of a member with the former names of renamed types.
+    pub(super) fn former_member(&self, member: &str) -> String {
+        with_names_of_types(member, self.keys.iter().map(|(old, new)| (simple(new), simple(old))))
     }
 
     /// Whether a key is a former one.
@@ -117,13 +124,13 @@ impl Renames {
     /// Puts the texts `then`, whose keys are present ones already, into present names. A name that the earlier answer explains stays a difference.
     pub(super) fn carry(&self, then: &[Slot], now: &[Slot], earlier: &Summaries) -> Carried {
         let mut words = self.words.clone();
-        for (old, new) in self.own_members(then, now, &words) {
+        for (old, new) in self.own_members([then, now], &words, earlier) {
             words.entry(old).or_default().insert(new, true);
         }
         let mut used = BTreeSet::new();
         let of_members = now.iter().filter_map(|slot| Some((&slot.key, self.members.get(&slot.key)?)));
         for (of, (old, new)) in of_members.flat_map(|(of, pairs)| pairs.iter().map(move |pair| (of, pair))) {
-            if !is_unambiguous(then, of, (old, new)) {
+            if !self.is_unambiguous(then, of, (old, new)) {
                 continue;
             }
             let [old, new] = [old, new].map(|key| member_name(key).to_owned());
@@ -201,37 +208,45 @@ impl Renames {
         slot
     }
 
-    /// Returns the renamed members: one of the code was removed, and one was added.
-    fn own_members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
+    /// Returns the renamed members: one was removed, and one was added, with equal code; or with equal declarations and no code, if code of the type uses
+    /// both names in the same places, or no sentence mentions the old one.
+    fn own_members(&self, [then, now]: [&[Slot]; 2], words: &Words, earlier: &Summaries) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        for before in then.iter().filter(|slot| slot.kind == SlotKind::Code) {
+        for before in then.iter().filter(|slot| matches!(slot.kind, SlotKind::Structure | SlotKind::Code)) {
             let Some(after) = now.iter().find(|slot| (slot.kind, &slot.key) == (before.kind, &before.key)) else {
                 continue;
-            };
-            let missing = |these: &Slot, others: &Slot| -> Vec<(String, String)> {
-                let is_there = |name: &String| others.pieces.iter().any(|(other, _)| other == name);
-                let missing = these.pieces.iter().filter(|(name, _)| !name.is_empty() && !is_there(name));
-                missing.cloned().collect()
             };
             if before.pieces.len().max(after.pieces.len()) > MOST_PIECES {
                 continue;
             }
-            let (gone, come) = (missing(before, after), missing(after, before));
+            let code = [then, now].map(|slots| code_pieces(slots, &before.key));
+            let is_declared = before.kind == SlotKind::Structure;
+            let missing = |these: &Slot, others: &Slot, code: &[(String, String)]| -> Vec<(String, String)> {
+                let has = |pieces: &[(String, String)], name: &str| pieces.iter().any(|(other, _)| other == name);
+                let is_open = |name: &str| !name.is_empty() && !has(&others.pieces, name) && !(is_declared && has(code, name));
+                let missing = these.pieces.iter().filter(|(name, _)| is_open(name));
+                missing.cloned().collect()
+            };
+            let (gone, come) = (missing(before, after, code[0]), missing(after, before, code[1]));
             if gone.len() * come.len() > MOST_PAIRS {
                 continue;
             }
             let same = |(gone, old): &(String, String), (come, new): &(String, String)| {
                 let pair = [gone, come].map(|name| member_name(name).to_owned());
                 let known = |name: &str| !name.is_empty() && name.chars().all(is_word);
-                let is_long = old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
+                let is_long = || old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
                 if pair[0] == pair[1] || !known(&pair[0]) || !known(&pair[1]) {
                     return None;
                 }
                 let mut words = words.clone();
                 words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
                 let is_same = |then: &str, now: &str| ReplacedWords::default().same(then, now, &words, self);
-                let is_used = || uses_follow([&before.pieces, &after.pieces], [&pair[0], &pair[1]]);
-                (is_same(gone, come) && is_same(old, new) && (is_long || is_used())).then_some(pair)
+                let is_shown = || match is_declared {
+                    true => !mentions(earlier, &pair[0]),
+                    false => is_long(),
+                };
+                let is_used = || uses_follow(code, [&pair[0], &pair[1]]);
+                (is_same(gone, come) && is_same(old, new) && (is_shown() || is_used())).then_some(pair)
             };
             let pairs: Vec<[String; 2]> = gone
                 .iter()
@@ -241,6 +256,25 @@ impl Renames {
             found.extend(pairs.iter().filter(only).map(|[old, new]| (old.clone(), new.clone())));
         }
         found
+    }
+
+    /// Whether the former name of a member of a type is the name of no other member that is shown and was not renamed likewise, and its new name that of
+    /// none.
+    fn is_unambiguous(&self, then: &[Slot], of: &str, (old, new): (&str, &str)) -> bool {
+        let declares = |slot: &&Slot| matches!(slot.kind, SlotKind::Structure | SlotKind::Code | SlotKind::Signatures);
+        let mut members = then
+            .iter()
+            .filter(declares)
+            .flat_map(|slot| slot.pieces.iter().map(move |(key, _)| (slot.key.as_str(), key.as_str())));
+        let is_renamed = |owner: &str, key: &str| {
+            let now = self.present_member(owner, key);
+            (owner == of && key == old) || now != key && member_name(&now) == member_name(new)
+        };
+        let is_other = |(owner, key): (&str, &str)| {
+            let name = member_name(key);
+            name == member_name(new) || name == member_name(old) && !is_renamed(owner, key)
+        };
+        !members.any(is_other)
     }
 
     /// Rewrites an earlier answer with present names. Sections written by a person remain unchanged.
@@ -261,7 +295,7 @@ impl Renames {
         earlier
     }
 
-    fn renamed_text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
+    pub(super) fn renamed_text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(token) = token(rest) {
@@ -280,7 +314,7 @@ impl Renames {
     }
 
     /// Finds a former name with its namespace at the beginning of `rest`, after `before`: its length, and the present name.
-    fn whole_name(&self, before: &str, rest: &str) -> Option<(usize, &str)> {
+    pub(super) fn whole_name(&self, before: &str, rest: &str) -> Option<(usize, &str)> {
         let is_part = |c: char| is_word(c) || matches!(c, '.' | '+' | '`');
         if self.dotted.is_empty() || !rest.starts_with(is_word) || before.ends_with(is_part) {
             return None;
@@ -294,97 +328,30 @@ impl Renames {
     }
 }
 
-/// Replaced words, and old words that stayed.
-#[derive(Default)]
-struct ReplacedWords {
-    replaced: BTreeSet<(String, String)>,
-    stayed: BTreeSet<String>,
+/// Returns the code of a type by member.
+fn code_pieces<'s>(slots: &'s [Slot], key: &str) -> &'s [(String, String)] {
+    let code = slots.iter().find(|slot| slot.kind == SlotKind::Code && slot.key == key);
+    code.map(|slot| &slot.pieces[..]).unwrap_or_default()
 }
 
-impl ReplacedWords {
-    /// Whether two texts differ only in renamed names.
-    fn same(&mut self, then: &str, now: &str, words: &Words, renames: &Renames) -> bool {
-        let (mut at, mut rest) = (0, now);
-        loop {
-            let (before, left) = then.split_at(at);
-            if let Some((len, new)) = renames.whole_name(before, left)
-                && let Some(behind) = rest.strip_prefix(new)
-                && !(behind.starts_with(is_word) && new.ends_with(is_word))
-            {
-                (at, rest) = (at + len, behind);
-                continue;
-            }
-            let (old, new) = match (token(left), token(rest)) {
-                (None, None) => return true,
-                (Some(old), Some(new)) => (old, new),
-                _ => return false,
-            };
-            (at, rest) = (at + old.len(), &rest[new.len()..]);
-            match words.get(old) {
-                Some(_) if old == new => {
-                    self.stayed.insert(old.to_owned());
-                }
-                Some(others) if others.contains_key(new) => {
-                    self.replaced.insert((old.to_owned(), new.to_owned()));
-                }
-                _ if old == new => {}
-                _ => return false,
-            }
-        }
+/// Returns the key of a member with other names of types in its parameters and before its name.
+fn with_names_of_types<'n>(key: &str, pairs: impl Iterator<Item = (&'n str, &'n str)>) -> String {
+    let names: BTreeMap<&str, &str> = pairs.collect();
+    let end = key.find('(').unwrap_or(key.len());
+    let start = key[..end].rfind('.').unwrap_or(0);
+    let mut out = String::new();
+    let mut at = 0;
+    while let Some(word) = token(&key[at..]) {
+        let is_name = (start..end).contains(&at);
+        out.push_str(names.get(word).filter(|_| !is_name).unwrap_or(&word));
+        at += word.len();
     }
-
-    fn extend(&mut self, other: Self) {
-        self.replaced.extend(other.replaced);
-        self.stayed.extend(other.stayed);
-    }
-
-    /// Returns the names that one other name replaces everywhere.
-    fn replaced_names(&self, words: &Words) -> BTreeMap<String, String> {
-        let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
-        for (old, new) in &self.replaced {
-            let only = found.entry(old.clone()).or_insert_with(|| Some(new.clone()));
-            if only.as_ref() != Some(new) {
-                *only = None;
-            }
-        }
-        let is_name = |old: &str, new: &str| words.get(old).and_then(|others| others.get(new)).copied().unwrap_or_default();
-        found
-            .into_iter()
-            .filter_map(|(old, new)| Some((new?, old)))
-            .filter(|(new, old)| is_name(old, new) && !self.stayed.contains(old))
-            .map(|(new, old)| (old, new))
-            .collect()
-    }
-}
-
-/// Whether the former name of a member of a type is the name of no other member that is shown, and its new name that of none.
-fn is_unambiguous(then: &[Slot], of: &str, (old, new): (&str, &str)) -> bool {
-    let declares = |slot: &&Slot| matches!(slot.kind, SlotKind::Structure | SlotKind::Code | SlotKind::Signatures);
-    let members = then
-        .iter()
-        .filter(declares)
-        .flat_map(|slot| slot.pieces.iter().map(move |(key, _)| (&slot.key, key)));
-    let is_other = |(owner, key): (&String, &String)| {
-        let name = member_name(key);
-        name == member_name(new) || name == member_name(old) && (owner != of || key != old)
-    };
-    !members.into_iter().any(is_other)
+    out
 }
 
 /// Returns the name in the key of a member.
 fn member_name(key: &str) -> &str {
     key.split(['(', '<', '`']).next().unwrap_or(key)
-}
-
-/// Returns the first word, or the first other character, of a text.
-fn token(text: &str) -> Option<&str> {
-    let first = text.chars().next()?;
-    let len = if is_word(first) {
-        text.find(|c| !is_word(c)).unwrap_or(text.len())
-    } else {
-        first.len_utf8()
-    };
-    Some(&text[..len])
 }
 
 #[cfg(test)]
@@ -399,6 +366,7 @@ mod tests {
             let name = FormerName {
                 item: (*old).to_owned(),
                 id: "T_1".to_owned(),
+                is_origin: false,
             };
             former.entry((*new).to_owned()).or_default().push(name);
         }
@@ -507,6 +475,25 @@ mod tests {
     }
 
     #[test]
+    fn a_declaration_without_code_is_renamed_if_its_use_shows_it_or_no_sentence_names_it() {
+        let texts = |name: &str, used: &str| {
+            let declared = Slot {
+                kind: SlotKind::Structure,
+                ..code(&[("", "class User"), (name, &format!("public int {name} {{ get; set; }}"))])
+            };
+            [declared, code(&[("Go()", used)])]
+        };
+        let is_carried = |used: [&str; 2], text: &str| {
+            let (then, now) = (texts("Size", used[0]), texts("Width", used[1]));
+            renames(&[]).carry(&then, &now, &said(text)).slots == now
+        };
+        assert!(is_carried(["x", "x"], "- Goes [Go]."));
+        assert!(!is_carried(["x", "x"], "- Goes so far [Size]."));
+        assert!(is_carried(["return Size;", "return Width;"], "- Goes so far [Size]."));
+        assert!(!is_carried(["return Size;", "return Width;"], "- Size names how far [Size]."));
+    }
+
+    #[test]
     fn a_renamed_member_of_another_type_is_carried_over() {
         let used = |name: &str, code: &str| {
             let own = code_of("N.User", &[("Go()", code)]);
@@ -519,6 +506,7 @@ mod tests {
                 },
             ]
         };
+        let present = |key: &str| renames(&[("N.Store", "N.Vault")]).present_key(key);
         let renames = renames(&[("N.Store#Sum(int)", "N.Store#Total(int)")]);
         let carry = |then: &str, now: &str| renames.carry(&used("Sum", then), &used("Total", now), &said("Calls Sum."));
         let carried = carry("Go() { s.Sum(1); }", "Go() { s.Total(1); }");
@@ -535,6 +523,8 @@ mod tests {
             used("Total", "Go() { s.Total(2); }")
         );
         assert_eq!(renames.present_key("N.Store#Sum(int)"), "N.Store#Total(int)");
+        assert_eq!(present("N.Store#Store(Store,Node)"), "N.Vault#Store(Vault,Node)");
+        assert_eq!(present("N.Node#Store.Get(N.Store[])"), "N.Node#Vault.Get(N.Vault[])");
         // Another dependency has a member of the old name, or of the new one: a call could have gone over to it.
         for other in ["Sum(int)", "Total(string)"] {
             let disk = Slot {

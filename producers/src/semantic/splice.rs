@@ -4,7 +4,7 @@ use super::answer::Summaries;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The text of a section that has no claims.
-const NOTHING: &str = "- None.";
+pub(super) const NOTHING: &str = "- None.";
 
 /// An earlier answer with a patch applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

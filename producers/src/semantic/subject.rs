@@ -4,6 +4,7 @@ use super::corrections::PersonsCorrections;
 use super::document::SummaryHead;
 use super::parameters::SummaryParameters;
 use super::prompt_slots::{self, Blobs, Slot, SlotKind, WITHHELD};
+use super::renames::Renames;
 use super::secrets::{matches_any, withholding_glob};
 use super::template::Template;
 use super::test_methods;
@@ -173,13 +174,21 @@ pub(super) fn type_key(key: &str) -> &str {
 pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
     let Ok(rows) = type_rows_of_inputs(inputs) else { return Vec::new() };
     if !inputs.label.starts_with("//groups/") {
-        let member = member_of(inputs.label);
-        let keys = rows.first().into_iter().flat_map(|(key, _)| {
-            let member = member.as_ref().map(|member| format!("{key}#{member}"));
-            member.into_iter().chain([key.clone()])
-        });
-        let former = keys.filter_map(|key| inputs.former.get(&key)).flatten();
-        return former.filter_map(|name| label_of(inputs.label, &name.item)).collect();
+        let Some((key, _)) = rows.first() else { return Vec::new() };
+        let former = |key: &str| {
+            let names = inputs.former.get(key).into_iter().flatten().filter(|name| !name.is_origin);
+            names.map(|name| name.item.clone()).collect::<Vec<_>>()
+        };
+        let mut items = former(key);
+        if let Some(member) = member_of(inputs.label) {
+            let then = Renames::from_former(inputs.former).former_member(&member);
+            let of = items.iter().chain([key]);
+            let keys: Vec<String> = of.flat_map(|of| [format!("{of}#{member}"), format!("{of}#{then}")]).collect();
+            items = former(&format!("{key}#{member}"));
+            items.extend(keys);
+        }
+        let labels = items.iter().filter_map(|item| label_of(inputs.label, item));
+        return labels.filter(|label| label != inputs.label).collect();
     }
     // The label of a group depends on the identifiers of its types.
     let most = rows
@@ -201,16 +210,13 @@ pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
     (0..most).map(group).collect()
 }
 
-/// Returns the label of a target of a type, or of a member, under another key of the type or of the member.
+/// Returns the label of a target under another key of the type or of the member.
 fn label_of(label: &str, key: &str) -> Option<String> {
-    let (package, target) = label.rsplit_once(':')?;
-    let member = package.split_once('#').map(|(_, member)| member.to_owned());
-    let (of, member) = match key.split_once('#') {
-        Some((of, former)) => (of, Some(escape(former))),
-        None => (key, member),
-    };
-    let member = member.map(|member| format!("#{member}")).unwrap_or_default();
-    Some(format!("//types/{}{member}:{target}", escape(of)))
+    let (_, target) = label.rsplit_once(':')?;
+    Some(match key.split_once('#') {
+        Some((of, member)) => format!("//types/{}#{}:{target}", escape(of), escape(member)),
+        None => format!("//types/{}:{target}", escape(key)),
+    })
 }
 
 /// Returns the key of the member that a label names.

@@ -313,8 +313,19 @@ impl Desk {
                 .and_then(|line| line.rsplit(' ').next())
                 .expect("an id")
                 .to_owned(),
+            is_origin: false,
         };
         self.former.lock().expect("whole").entry(new.to_owned()).or_default().push(name);
+    }
+
+    /// Splits a new type off from another one.
+    pub fn split_off(&self, origin: &str, new: &str) {
+        let name = FormerName {
+            item: origin.to_owned(),
+            id: String::new(),
+            is_origin: true,
+        };
+        self.former.lock().expect("whole").insert(new.to_owned(), vec![name]);
     }
 
     /// Sets the model's answers from now on.
