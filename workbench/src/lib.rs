@@ -3,6 +3,7 @@
 
 pub mod agent_questions;
 pub mod aliases;
+pub mod baselines;
 pub mod builds;
 pub mod carried_corrections;
 pub mod changed_lines;
