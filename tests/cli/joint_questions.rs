@@ -93,3 +93,32 @@ fn a_fresh_clone_that_starts_with_an_edit_asks_as_the_machine_that_asked_first()
     assert!(planned.contains("no model would be called"), "the clone's answers serve: {planned}");
     assert_eq!((first.run(&["build", ALL]).code, calls(&first)), (0, 0));
 }
+
+#[test]
+fn a_cache_lets_readers_be_asked_about_with_what_they_read() {
+    let share = tempfile::tempdir().expect("a folder");
+    let remote = format!("[remote]\nendpoint = \"dir:{}\"\nwrite = \"always\"\n", share.path().display());
+    let code = |number: u32| {
+        [
+            ("A", format!("public class A {{ public int GetA() {{ return {number}; }} }}")),
+            (
+                "B",
+                format!("public class B {{ public int Run(A of) {{ return {number} + of.GetA(); }} }}"),
+            ),
+        ]
+    };
+    let types = |number: u32| workspace(&code(number).each_ref().map(|(name, code)| (*name, code.as_str())));
+    let first = types(1);
+    manifest(&first, &remote, "");
+    assert_eq!((first.run(&["build", ALL]).code, calls(&first)), (0, 2));
+    write_model_file(&first, "full", "# ANSWER 1\nNO CHANGE\n# ANSWER 2\nNO CHANGE\n");
+    for (name, code) in code(3) {
+        first.write(&format!("{name}.cs"), &format!("namespace N;\n{code}\n"));
+    }
+    assert_eq!((first.run(&["build", ALL]).code, calls(&first)), (0, 1));
+    // The cache has the answers for another machine.
+    let other = types(3);
+    let text = std::fs::read_to_string(first.root().join("cortex.toml")).expect("a manifest");
+    other.write("cortex.toml", &text);
+    assert_eq!((other.run(&["build", ALL]).code, calls(&first)), (0, 0));
+}

@@ -1,6 +1,7 @@
 //! Summaries by an external model: a shell program replaces the model, counts its calls, and gives prepared answers.
 
 use crate::bench::{Bench, Ran};
+use crate::money::{ALL, workspace};
 
 const SHELF: &str = "namespace N;\npublic class Shelf\n{\n    private int[] _kept = new int[4];\n    public int Get(int at) { return _kept[at]; }\n    public void Put(Item item) { _kept[0] = item.Weight; }\n}\n";
 const ITEM: &str = "namespace N;\npublic class Item { public int Weight { get; set; } }\n";
@@ -84,6 +85,24 @@ fn a_build_is_priced_before_it_is_made_and_paid_once() {
         (&2.into(), &"USD".into())
     );
     assert!(cost["spent"]["spent"]["micros"].as_u64().is_some_and(|micros| micros > 0), "{cost}");
+}
+
+/// A cache of files would ask about the edited file, its type, and the reader of that.
+#[test]
+fn costs_after_edits_are_compared_with_caches_of_files() {
+    let bench = workspace(&[
+        ("A", "public class A { public int Get() { return 1; } }"),
+        ("B", "public class B { public int Put(A a) { return a.Get(); } }"),
+    ]);
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    bench.write("A.cs", "namespace N;\npublic class A { public int Get() { return 3; } }\n");
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    let cost = bench.run(&["cost", "--by", "producer", "--json"]).json();
+    for (way, calls) in [("files", 1), ("types", 1), ("readers", 2)] {
+        assert_eq!(cost["groups"][0]["baselines"][way]["calls"], calls, "{way}: {cost}");
+    }
+    let months = bench.run(&["cost", "--by", "month"]).out;
+    assert!(months.contains("one question a file"), "{months}");
 }
 
 #[test]

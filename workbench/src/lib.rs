@@ -3,6 +3,7 @@
 
 pub mod agent_questions;
 pub mod aliases;
+pub mod baselines;
 pub mod budget;
 pub mod build_log;
 pub mod builds;

@@ -1,6 +1,7 @@
 //! Money spent and saved, grouped by commit, author, producer or month.
 
-use crate::build_log::read_build_log;
+use crate::baselines::{Baselines, compare_builds};
+use crate::build_log::{build_at, read_build_log};
 use crate::git;
 use crate::spending::Sum;
 use engine::build::session::Session;
@@ -35,25 +36,28 @@ pub struct Group {
     pub spent: Sum,
     /// Original cost of the stored answers that were used.
     pub saved: Sum,
+    /// Questions about summaries after edits, and what caches of files would have asked; only if the log has such edits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baselines: Option<Baselines>,
 }
 
 /// The group of entries that no build of the log explains.
 const UNKNOWN: &str = "unknown";
 
+/// A label whose producer is that of all summaries of types.
+const SUMMARY: &str = "//types/T:semantic";
+
 /// Groups the entries since `since` (seconds since 1970): months, commits and authors in the order of their first line, producers by name.
 pub fn groups(root: &Path, session: &Session, since: u64, by: By) -> Result<Vec<Group>, StoreError> {
     let rows = session.engine.store.rows(session.engine.view, Part::Ledger)?;
-    let entries = rows.iter().filter_map(LedgerEntry::from_row).filter(|entry| entry.at >= since);
-    let builds = match by {
-        By::Commit | By::Author => read_build_log(&*session.engine.store, session.engine.view)?,
-        By::Producer | By::Month => Vec::new(),
-    };
+    let entries: Vec<LedgerEntry> = rows.iter().filter_map(LedgerEntry::from_row).collect();
+    let builds = read_build_log(&*session.engine.store, session.engine.view)?;
     let mut authors: HashMap<String, String> = HashMap::new();
-    let name = |entry: &LedgerEntry| match by {
-        By::Month => month(entry.at),
-        By::Producer => producer(session, &entry.label).unwrap_or_else(|| UNKNOWN.to_owned()),
-        By::Commit => commit_at(&builds, entry.at).unwrap_or(UNKNOWN).to_owned(),
-        By::Author => match commit_at(&builds, entry.at) {
+    let mut name = |at: u64, label: &str| match by {
+        By::Month => month(at),
+        By::Producer => producer(session, label).unwrap_or_else(|| UNKNOWN.to_owned()),
+        By::Commit => commit_at(&builds, at).unwrap_or(UNKNOWN).to_owned(),
+        By::Author => match commit_at(&builds, at) {
             None => UNKNOWN.to_owned(),
             Some(commit) => authors
                 .entry(commit.to_owned())
@@ -61,14 +65,23 @@ pub fn groups(root: &Path, session: &Session, since: u64, by: By) -> Result<Vec<
                 .clone(),
         },
     };
-    Ok(group_entries(entries, name))
+    let counted = entries.iter().filter(|entry| entry.at >= since);
+    let mut groups = group_entries(counted, |entry| name(entry.at, &entry.label));
+    for (place, found) in compare_builds(session, &builds, &entries) {
+        let at = builds[place].at;
+        let name = name(at, SUMMARY);
+        if let Some(group) = groups.iter_mut().find(|group| at >= since && group.name == name) {
+            group.baselines.get_or_insert_default().add_build(&found);
+        }
+    }
+    Ok(groups)
 }
 
-fn group_entries(entries: impl Iterator<Item = LedgerEntry>, mut name: impl FnMut(&LedgerEntry) -> String) -> Vec<Group> {
+fn group_entries<'e>(entries: impl Iterator<Item = &'e LedgerEntry>, mut name: impl FnMut(&LedgerEntry) -> String) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for entry in entries {
-        let name = name(&entry);
+        let name = name(entry);
         let at = *places.entry(name.clone()).or_insert_with(|| {
             groups.push(Group { name, ..Group::default() });
             groups.len() - 1
@@ -77,20 +90,14 @@ fn group_entries(entries: impl Iterator<Item = LedgerEntry>, mut name: impl FnMu
             Outcome::Saved => &mut groups[at].saved,
             _ => &mut groups[at].spent,
         };
-        sum.add_entry(&entry);
+        sum.add_entry(entry);
     }
     groups
 }
 
 /// Returns the commit of the build that entered a line at a moment; `None` when the log no longer has that build.
 fn commit_at(builds: &[BuildRecord], at: u64) -> Option<&str> {
-    let begun = &builds[..builds.partition_point(|build| build.at <= at)];
-    // Lines have the second in which their build began; a build that gave the checkout back enters some later. Of two builds of one second, only one
-    // usually asked.
-    let of_second = &begun[begun.partition_point(|build| build.at < at)..];
-    let asked = of_second.iter().rfind(|build| build.spent.is_some() || build.saved.is_some());
-    let running = || begun.iter().rfind(|build| at <= build.end_seconds() + 1);
-    asked.or_else(running)?.commit.as_deref()
+    builds[build_at(builds, at)?].commit.as_deref()
 }
 
 fn producer(session: &Session, label: &str) -> Option<String> {
@@ -133,7 +140,7 @@ mod tests {
             entry(1_764_547_201, Outcome::Saved, 7),
             entry(1_764_201_601, Outcome::Rejected, 2),
         ];
-        let found = group_entries(entries.into_iter(), |entry| month(entry.at));
+        let found = group_entries(entries.iter(), |entry| month(entry.at));
         let answer: Vec<(&str, u64, Option<u64>, Option<u64>)> = found
             .iter()
             .map(|group| {
@@ -146,18 +153,5 @@ mod tests {
             })
             .collect();
         assert_eq!(answer, [("2025-11", 2, Some(7), None), ("2025-12", 1, Some(1), Some(7))]);
-    }
-
-    #[test]
-    fn a_line_belongs_to_the_last_build_that_was_running() {
-        let build = |at, took_s: u64, commit: &str| BuildRecord {
-            at,
-            took_us: took_s * 1_000_000,
-            commit: Some(commit.to_owned()),
-            ..BuildRecord::default()
-        };
-        let builds = [build(10, 5, "a"), build(16, 2, "b")];
-        let found: Vec<Option<&str>> = [9, 10, 15, 16, 19, 20].iter().map(|at| commit_at(&builds, *at)).collect();
-        assert_eq!(found, [None, Some("a"), Some("a"), Some("b"), Some("b"), None]);
     }
 }

@@ -61,7 +61,7 @@ impl Session {
     pub(super) fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let began = (self.engine.world.now_secs(), Instant::now());
         let unfinished = Unfinished::from_store(&*self.engine.store, self.engine.view)?;
-        let listing = Listing::new(&self.rules, observer, &self.refresh.changes);
+        let listing = Listing::new(&self.rules, observer, &self.refresh.changes, self.redefined);
         let shared = self.shared_state(request, cancel);
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
         let setup = Setup {

@@ -5,7 +5,7 @@ use crate::planning::rules::RuleIndex;
 use crate::seams::annotate::Annotate;
 use crate::seams::paid::Spent;
 use crate::seams::world::Change;
-use crate::store::builds::{BuildRecord, Counts, FAILED, FailedTarget, Gone, OfProducer, Outcome, Slow};
+use crate::store::builds::{BuildRecord, ChangedFile, Counts, FAILED, FailedTarget, Gone, OfProducer, Outcome, Slow};
 use crate::values::event::{Event, FinishedJob, Observer, Phase};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const SLOWEST: usize = 32;
 
 /// Number of changed files that are compared with the revision before all others.
-const CHANGED: usize = 8;
+const COMPARED: usize = 8;
 
 /// Maximum length of the listed patterns, in characters.
 const PATTERNS: usize = 400;
@@ -35,14 +35,19 @@ pub(super) struct ListedEvents {
     producers: BTreeMap<String, OfProducer>,
     failures: BTreeSet<FailedTarget>,
     /// Some files that the build found changed.
-    changed: Vec<String>,
+    compared: Vec<String>,
+    /// All files that it found changed, unless it plans everything anew.
+    changed: Option<Vec<ChangedFile>>,
 }
 
 impl<'a> Listing<'a> {
-    /// Creates an observer that forwards everything to `observer`. `changes`: what the build found changed.
-    pub(super) fn new(rules: &'a RuleIndex, observer: &'a dyn Observer, changes: &[Change]) -> Self {
+    /// Creates an observer that forwards everything to `observer`. `changes`: what the build found changed. `is_redefined`: whether it plans
+    /// everything anew.
+    pub(super) fn new(rules: &'a RuleIndex, observer: &'a dyn Observer, changes: &[Change], is_redefined: bool) -> Self {
+        let changed = if is_redefined { None } else { ChangedFile::from_changes(changes) };
         let events = ListedEvents {
-            changed: changes.iter().take(CHANGED).map(|change| change.path.clone()).collect(),
+            compared: changes.iter().take(COMPARED).map(|change| change.path.clone()).collect(),
+            changed,
             ..ListedEvents::default()
         };
         Self {
@@ -138,7 +143,7 @@ impl ListedEvents {
             report if !report.failures.is_empty() || !report.refused.is_empty() || tally.limited > 0 => Outcome::Failed,
             _ => Outcome::Ok,
         };
-        let revision = annotate.revision(&self.changed);
+        let revision = annotate.revision(&self.compared);
         let (commit, dirty) = revision.map_or((None, None), |found| (Some(found.commit), found.dirty));
         let patterns: Vec<String> = request.patterns.patterns().iter().map(ToString::to_string).collect();
         let patterns = shortened(&patterns.join(" "));
@@ -166,6 +171,7 @@ impl ListedEvents {
             answers: tally.answers,
             gone: Gone::from_labels(gone),
             failures: self.failures.into_iter().collect(),
+            changed: self.changed,
         }
     }
 }

@@ -49,10 +49,13 @@ impl Session {
             ..Report::default()
         };
         let began = (self.engine.world.now_secs(), Instant::now());
-        let listed =
-            Listing::new(&self.rules, &Silent, &[])
-                .into_events()
-                .full_record(&request, &report, began, &*self.engine.annotate, Vec::new());
+        let listed = Listing::new(&self.rules, &Silent, &[], false).into_events().full_record(
+            &request,
+            &report,
+            began,
+            &*self.engine.annotate,
+            Vec::new(),
+        );
         self.listed = None;
         let leftover = Leftover {
             listed: Some(listed),

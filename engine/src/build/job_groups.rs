@@ -56,6 +56,24 @@ impl JobGroups {
         self.has_edits = true;
     }
 
+    /// Whether a remote cache has the result of a waiting job.
+    pub(super) fn is_any_answered(&self, shared: &JobContext) -> bool {
+        let Some(sharing) = shared.sharing.as_ref().filter(|sharing| sharing.cache.reads()) else {
+            return false;
+        };
+        let result = |waiting: &Waiting| match &waiting.job.task {
+            Task::Produce {
+                producer, key, ask: true, ..
+            } => Some(Wanted {
+                key: *key,
+                producer: producer.id().to_string(),
+            }),
+            _ => None,
+        };
+        let wanted: Vec<Wanted> = self.waiting.iter().filter_map(result).take(MOST_MEMBERS).collect();
+        !wanted.is_empty() && sharing.cache.find_results_uncounted(&wanted).iter().any(Option::is_some)
+    }
+
     /// Takes all waiting jobs away if grouping them does not pay: see [`Grouping::AfterEdits`].
     pub(super) fn take_ungrouped(&mut self, shared: &JobContext) -> BinaryHeap<Waiting> {
         let jobs = || self.waiting.iter().map(|waiting| &waiting.job);

@@ -134,6 +134,11 @@ impl Pools {
         }
     }
 
+    /// Whether a remote cache has an answer that a job of the next group would ask for.
+    pub(super) fn is_next_group_answered(&self) -> bool {
+        self.job_groups.is_any_answered(&self.shared)
+    }
+
     /// Called when the build is going to replace a paid result.
     pub(super) fn expect_edits(&mut self) {
         self.job_groups.expect_edits();

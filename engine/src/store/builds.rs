@@ -5,8 +5,10 @@
 
 use super::{Part, Row, RowChange, ledger};
 use crate::seams::paid::Spent;
+use crate::seams::world::Change;
 use crate::values::cbor;
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
 use minicbor::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,9 @@ pub const GONE: usize = 256;
 
 /// Maximum number of failed targets recorded by label.
 pub const FAILED: usize = 64;
+
+/// Maximum number of changed files recorded by path.
+pub const CHANGED: usize = 1_000;
 
 /// Maximum length of a failure's message, in characters.
 const WHY: usize = 200;
@@ -194,6 +199,39 @@ pub struct FailedTarget {
     pub message: String,
 }
 
+/// A source file that a build found changed.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct ChangedFile {
+    /// Its path.
+    #[n(0)]
+    pub path: String,
+    /// The first 64 bits of the digest of its earlier content, if it was a source.
+    #[n(1)]
+    pub from: Option<u64>,
+    /// The first 64 bits of the digest of its content.
+    #[n(2)]
+    pub to: u64,
+}
+
+impl ChangedFile {
+    /// Returns the changed files that still exist; `None` if there are too many.
+    pub fn from_changes(changes: &[Change]) -> Option<Vec<Self>> {
+        let short = |digest: Digest| {
+            let [a, b, c, d, e, f, g, h, ..] = digest.0;
+            u64::from_be_bytes([a, b, c, d, e, f, g, h])
+        };
+        let file = |change: &Change| {
+            Some(Self {
+                path: change.path.clone(),
+                from: change.from.map(short),
+                to: short(change.to?),
+            })
+        };
+        (changes.len() <= CHANGED).then(|| changes.iter().filter_map(file).collect())
+    }
+}
+
 impl FailedTarget {
     /// Returns the record of a target that failed with this diagnostic.
     pub fn from_diagnostic(label: &str, why: &Diagnostic) -> Self {
@@ -262,6 +300,11 @@ pub struct BuildRecord {
     #[n(15)]
     #[cbor(default)]
     pub failures: Vec<FailedTarget>,
+    /// Source files that it found changed since the last build; `None` if it planned everything anew, or found more than [`CHANGED`].
+    #[n(16)]
+    #[cbor(default)]
+    #[serde(skip)]
+    pub changed: Option<Vec<ChangedFile>>,
 }
 
 impl BuildRecord {
@@ -295,6 +338,14 @@ pub fn key_of_build(number: u64) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    fn change(path: &str, from: Option<&[u8]>, to: Option<&[u8]>) -> Change {
+        Change {
+            path: path.to_owned(),
+            from: from.map(Digest::of),
+            to: to.map(Digest::of),
+        }
+    }
+
     #[test]
     fn builds_round_trip_and_evict_the_oldest() {
         let build = BuildRecord {
@@ -316,11 +367,20 @@ mod tests {
                 "//a:c",
                 &Diagnostic::error("E_TEST", "é".repeat(WHY + 1)),
             )],
+            changed: ChangedFile::from_changes(&[
+                change("a.cs", Some(b"before"), Some(b"after")),
+                change("new.cs", None, Some(b"new")),
+                change("gone.cs", Some(b"gone"), None),
+            ]),
             gone: Gone::from_labels((0..300).rev().map(|n| format!("//n/{n:03}:x")).collect()),
             ..BuildRecord::default()
         };
         assert_eq!((build.gone.count, build.gone.labels.len()), (300, GONE));
         assert_eq!(build.gone.labels[0], "//n/000:x");
+        let paths = |build: &BuildRecord| -> Vec<String> { build.changed.iter().flatten().map(|file| file.path.clone()).collect() };
+        assert_eq!(paths(&build), ["a.cs", "new.cs"]);
+        let many = vec![change("a.cs", None, Some(b"a")); CHANGED + 1];
+        assert_eq!(ChangedFile::from_changes(&many), None);
         assert_eq!(build.failures[0].message, "é".repeat(WHY) + "…");
         let rows = build.to_rows();
         let (_, row_key, body) = rows[0].clone();

@@ -505,6 +505,9 @@ mod tests {
         let text = material.patch(&Summaries::new(), &changes, &[])[1].text();
         let described = "Used types:\n```cs\n// Clock: Ticks.\nclass Clock\nlong Now\n```";
         assert!(text.contains(described) && !text.contains("Role of"), "{text}");
+        // Questions about users of a type begin with its description: providers may have it cached.
+        let whole = material.full()[1].text();
+        assert!(whole.starts_with(&format!("{described}\n\nSummarise:\n- N.A (T_1)\n")), "{whole}");
     }
 
     #[test]

@@ -10,10 +10,11 @@ use super::finish::micros;
 use super::{NodeProgress, OutputOrigin, Run, RunError, Stage, Work};
 use crate::build::job::{Done, Job, JobInput, JobMode, Load, Past, ReportedCost, Settled, Task};
 use crate::build::job_groups::MOST_MEMBERS;
+use crate::build::sharing::RemoteResult;
 use crate::graph::{EdgeFrom, Edges, NodeId};
 use crate::seams::paid::Notes;
 use crate::seams::producer::{Failure, Grouping, Output, Pool};
-use crate::store::records::InputRecord;
+use crate::store::records::{InputRecord, NewResult};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -92,10 +93,12 @@ impl Run<'_> {
             }
         }
         waiting.retain(|&id| self.graph.has_result(id) && self.has_changed_input(id) && self.is_grouped(id));
-        if !waiting.is_empty() {
-            self.pools.expect_edits();
+        if waiting.is_empty() {
+            return Ok(());
         }
-        if !self.may_assume() {
+        self.pools.expect_edits();
+        // Another machine that has answered knows whether the awaited outputs changed, and may have answered about the readers, too.
+        if !self.may_assume() || self.pools.is_next_group_answered() {
             return Ok(());
         }
         // They may have begun to wait in any order.
@@ -131,13 +134,12 @@ impl Run<'_> {
         })
     }
 
-    /// Whether this build assumes inputs: not if it only plans, rebuilds requested results, or may receive the awaited outputs from other machines,
-    /// which know whether they changed.
+    /// Whether this build assumes inputs: not if it only plans, or rebuilds requested results.
     fn may_assume(&mut self) -> bool {
         let options = &self.context.options;
         let asks_as_usual = !options.mode.is_dry() && !options.mode.prices() && !options.mode.settles();
         let is_requested = !options.fresh.is_empty() || !options.invalidated.is_empty() || !options.rebuilt.is_empty();
-        asks_as_usual && !is_requested && !self.context.redefined && self.context.shared.sharing.is_none() && !self.stopping()
+        asks_as_usual && !is_requested && !self.context.redefined && !self.stopping()
     }
 
     /// Returns the job of a waiting node, if it may assume all inputs that are not settled and has no result under the key.
@@ -195,7 +197,7 @@ impl Run<'_> {
             },
             past: Some(Past { previous }),
             before: None,
-            ask: false,
+            ask: self.is_shared(work.rule, Pool::Paid),
         };
         let job = Job {
             is_assumed: true,
@@ -335,11 +337,13 @@ impl Run<'_> {
                 took,
                 cost,
                 action_lock,
-                ..
+                is_adopted,
             } => {
+                self.tally.adopted += usize::from(is_adopted);
                 self.outbox.keep_lock(action_lock);
                 return self.store_assumed(id, job, *output, digest, took, &cost);
             }
+            Done::BuiltElsewhere(found) => return self.store_found_assumed(id, &job, *found),
             Done::Failed { failure, parts_cost, took } => {
                 self.add_cost_of_parts(&parts_cost);
                 if matches!(failure, Failure::Rejected(_)) {
@@ -412,6 +416,26 @@ impl Run<'_> {
         }
         self.outbox.add_result(stored);
         // Commit a paid result before anything else can fail.
+        self.make_durable()
+    }
+
+    /// Stores a result of another machine under its key, and settles the nodes that wait for it.
+    fn store_found_assumed(&mut self, id: NodeId, job: &AssumedJob, found: RemoteResult) -> Result<(), RunError> {
+        let RemoteResult { record, blob, parts } = found;
+        let key = job.work.key;
+        let mut result = NewResult {
+            key,
+            record,
+            blob: Some(blob),
+            parts,
+        };
+        self.cache_result(job.work.rule, false, &mut result);
+        self.record_unconfirmed(id, &key, result.record.made_at)?;
+        let nodes = self.same_keys.take_waiting(&key);
+        self.same_keys.set_built(key, &result.record);
+        self.assumed.answers.insert(id, key);
+        self.settle_nodes(nodes, &result.record);
+        self.outbox.add_result(result);
         self.make_durable()
     }
 

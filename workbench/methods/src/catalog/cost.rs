@@ -13,6 +13,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workbench::baselines::{Baselines, Questions};
 use workbench::spending::{Spending, Sum, spending};
 use workbench::spending_groups::{By, Group, groups};
 
@@ -47,7 +48,8 @@ pub struct Cost {
     /// Kind of the groups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
-    /// The groups of `by`: `name`, `spent`, `saved`.
+    /// The groups of `by`: `name`, `spent`, `saved`, and after edits `baselines`: calls and tokens that were `asked`, and estimates of those that
+    /// caches of files would have asked (`files`, `types`, `readers`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
     pub groups: Vec<Group>,
@@ -109,6 +111,45 @@ fn money(sum: &Sum) -> String {
     all.join(" and ")
 }
 
+/// Formats `  NAME  12 calls (1.5×), about 300 tokens (4.0×)`, in comparison with what was asked.
+fn baseline_line(name: &str, (calls, tokens): (u64, u64), asked: (u64, u64)) -> String {
+    format!(
+        "  {name:<23} {:>14}{}, about {} tokens{}",
+        plural(calls, "call"),
+        ratio(calls, asked.0),
+        format_count(tokens),
+        ratio(tokens, asked.1),
+    )
+}
+
+/// Formats ` (2.5×)`; nothing without a divisor.
+fn ratio(of: u64, by: u64) -> String {
+    match by {
+        0 => String::new(),
+        by => format!(" ({:.1}×)", of as f64 / by as f64),
+    }
+}
+
+/// Formats what was asked after edits, and estimates of what caches of files would have asked.
+fn baseline_lines(found: &Baselines) -> String {
+    let pair = |questions: &Questions| (questions.calls, questions.tokens);
+    let asked = pair(&found.asked);
+    let mut text = format!(
+        "  summaries after edits   {:>14}, {} tokens; caches of files would have asked, by estimate:\n",
+        plural(asked.0, "call"),
+        format_count(asked.1)
+    );
+    for (name, questions) in [
+        ("  one question a file", &found.files),
+        ("  types of these files", &found.types),
+        ("  types and readers", &found.readers),
+    ] {
+        text.push_str(&baseline_line(name, pair(questions), asked));
+        text.push('\n');
+    }
+    text
+}
+
 /// Returns the cost of the same changes if a model had answered each anew.
 fn against_new_answers(found: &Spending) -> Option<String> {
     let mut patched = Sum::default();
@@ -118,19 +159,8 @@ fn against_new_answers(found: &Spending) -> Option<String> {
         patched.spent.add(&sum.spent);
     }
     let tokens = patched.spent.input_tokens + patched.spent.output_tokens;
-    let times = |whole: u64, part: u64| match part {
-        0 => String::new(),
-        part => format!(" ({:.1}×)", whole as f64 / part as f64),
-    };
-    (patched.spent.whole_tokens > 0).then(|| {
-        format!(
-            "as new answers {:>23}{}, about {} tokens{}",
-            plural(patched.times, "call"),
-            times(patched.times, u64::from(patched.spent.calls)),
-            format_count(patched.spent.whole_tokens),
-            times(patched.spent.whole_tokens, tokens),
-        )
-    })
+    let whole = (patched.times, patched.spent.whole_tokens);
+    (whole.1 > 0).then(|| baseline_line("as new answers", whole, (u64::from(patched.spent.calls), tokens)))
 }
 
 /// Returns the name of a group as people read it: of a commit, its first digits.
@@ -184,7 +214,7 @@ fn cost_text(answer: &Cost, style: Style) -> String {
             })
         ));
     }
-    text.extend(against_new_answers(found).map(|line| format!("  {line}\n")));
+    text.extend(against_new_answers(found).map(|line| format!("{line}\n")));
     for group in &answer.groups {
         let saved = match group.saved.times {
             0 => String::new(),
@@ -197,6 +227,8 @@ fn cost_text(answer: &Cost, style: Style) -> String {
             format_count(group.spent.times),
             money(&group.spent)
         ));
+        let compared = group.baselines.iter().filter(|found| found.files.calls > 0);
+        text.extend(compared.map(baseline_lines));
     }
     if answer.groups.is_empty() && !found.targets.is_empty() {
         text.push_str(&format!("{}\n", style.bold("dearest")));

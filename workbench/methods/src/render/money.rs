@@ -15,7 +15,7 @@ pub fn amount(micros: u64) -> String {
     }
 }
 
-/// Formats a cost: `3 calls, 12,345 tokens in (2,000 cached), 678 out, 0.0213`.
+/// Formats a cost: `3 calls, 12,345 tokens in (2,000 cached), 678 out, cost 0.0213 EUR`.
 pub fn spent(spent: &Spent) -> String {
     let calls = match spent.calls {
         1 => "1 call".to_owned(),
@@ -26,7 +26,9 @@ pub fn spent(spent: &Spent) -> String {
         cached => format!(" ({} cached)", format_count(cached)),
     };
     let about = if spent.estimated { "about " } else { "" };
-    let money = spent.micros.map_or(String::new(), |micros| format!(", cost {}", amount(micros)));
+    let money = spent.micros.map_or(String::new(), |micros| {
+        format!(", cost {} {}", amount(micros), spent.currency).trim_end().to_owned()
+    });
     let calls = match spent.agent.as_deref() {
         Some("") => "answered by an agent".to_owned(),
         Some(agent) => format!("answered by agent {agent}"),
@@ -61,6 +63,24 @@ pub fn format_notes(notes: &Notes) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cost_names_its_currency() {
+        let cost = Spent {
+            calls: 1,
+            input_tokens: 1_200,
+            output_tokens: 3,
+            micros: Some(41_400),
+            currency: "EUR".to_owned(),
+            ..Spent::default()
+        };
+        assert_eq!(spent(&cost), "1 call, 1,200 tokens in, 3 out, cost 0.0414 EUR");
+        let plan = Spent {
+            currency: String::new(),
+            ..cost
+        };
+        assert_eq!(spent(&plan), "1 call, 1,200 tokens in, 3 out, cost 0.0414");
+    }
 
     #[test]
     fn amounts_keep_the_digits_that_count() {
