@@ -2,6 +2,7 @@
 //!
 //! Memory is bounded: when the budget is spent, durable (or cheaply rebuilt) outputs are evicted, least recently used first.
 
+use super::early_outputs::PlannedRows;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::planning::expand;
 use crate::store::records::ActionRecord;
@@ -259,6 +260,7 @@ pub struct PagedBlobs<'a> {
     roots: &'a BTreeMap<String, Arc<[u8]>>,
     trouble: RefCell<Option<StoreError>>,
     lookups: RefCell<LookupSet>,
+    rows: RefCell<PlannedRows>,
 }
 
 impl<'a> PagedBlobs<'a> {
@@ -269,6 +271,7 @@ impl<'a> PagedBlobs<'a> {
             roots,
             trouble: RefCell::default(),
             lookups: RefCell::default(),
+            rows: RefCell::default(),
         }
     }
 
@@ -280,6 +283,11 @@ impl<'a> PagedBlobs<'a> {
     /// Takes the lookups so far.
     pub fn take_lookups(&self) -> LookupSet {
         self.lookups.take()
+    }
+
+    /// Takes the rows of inputs planned so far.
+    pub fn take_planned_rows(&self) -> PlannedRows {
+        self.rows.take()
     }
 }
 
@@ -297,5 +305,9 @@ impl expand::Blobs for PagedBlobs<'_> {
 
     fn looked_up(&self, label: &str, lookup: Lookup<'_>) {
         self.lookups.borrow_mut().add(label, lookup);
+    }
+
+    fn planned_rows(&self, digest: Digest, rows: Vec<u8>) {
+        self.rows.borrow_mut().push((digest, rows.into()));
     }
 }

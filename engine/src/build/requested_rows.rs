@@ -4,7 +4,8 @@
 //! of the table that it gets, and enter the key.
 
 use super::blobs::PagedBlobs;
-use super::job::{Done, Job, JobContext, Load, Task, panicked};
+use super::early_outputs::PlannedRows;
+use super::job::{Done, Job, JobContext, JobMode, Load, Task, panicked};
 use crate::manifest::model::{InputFrom, Manifest, Rule};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, Blobs, ExpandError, PlannedInput};
@@ -156,11 +157,11 @@ impl Job {
         }
     }
 
-    /// Caches the rows, and the output if returned, for the job that produces.
-    pub(super) fn hold_answers(&self, shared: &JobContext, answers: Vec<RequestedRows>) {
+    /// Adds the rows to `rows`, and caches the output if returned, for the job that produces.
+    pub(super) fn hold_answers(&self, shared: &JobContext, answers: Vec<RequestedRows>, rows: &mut PlannedRows) {
         let is_only = answers.len() == 1;
         for answer in answers {
-            shared.blobs.remember(answer.digest, &answer.rows);
+            rows.push((answer.digest, answer.rows));
             if let Some(output) = answer.output.filter(|_| is_only) {
                 shared.early_outputs.insert_output(self.id, answer.digest, output);
             }
@@ -169,7 +170,14 @@ impl Job {
 
     /// Takes the output that the producer returned along with its request for the rows among these inputs.
     pub(super) fn take_early_output(&self, shared: &JobContext) -> Option<Output> {
-        let Task::Produce { inputs, .. } = &self.task else { return None };
+        let Task::Produce {
+            inputs,
+            how: JobMode::Output { paid: false, .. },
+            ..
+        } = &self.task
+        else {
+            return None;
+        };
         let specs = &shared.manifest.rules[self.rule as usize].inputs;
         inputs.iter().find_map(|input| match input.load {
             Load::Rows(spec) if specs[usize::from(spec)].from.is_asked() => shared.early_outputs.take(self.id, input.digest),
@@ -177,17 +185,13 @@ impl Job {
         })
     }
 
-    /// Returns the rows with this digest that the producer requested when the inputs were found.
+    /// Returns the rows that the producer requests, as it did when the inputs were found.
     pub(super) fn asked_rows(
         &self,
         shared: &JobContext,
         spec: u16,
-        digest: &Digest,
         deciding: &BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Option<Arc<[u8]>>, Done> {
-        if let Some(rows) = shared.blobs.held_blob(digest) {
-            return Ok(Some(rows));
-        }
         let Task::Produce { producer, .. } = &self.task else {
             return Ok(None);
         };
