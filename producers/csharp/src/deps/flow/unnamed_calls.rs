@@ -55,7 +55,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             let opened = self.opened.contains_key(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
             opened && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
         };
-        self.world.extensions(name).into_iter().filter(is_open)
+        let found = self.world.extensions(name);
+        let open: Vec<Candidate<'a>> = found.iter().filter(|one| is_open(one)).cloned().collect();
+        open.into_iter()
     }
 
     /// Records the operator of an extension block that takes these operands (also one of an assignment); returns the result's shape.
