@@ -134,7 +134,7 @@ impl Run<'_> {
         }
         if let Some(built) = self.same_keys.built_result(&work.key).cloned() {
             if self.is_available(work, &built.output)? {
-                self.settle_cached(id, work, built.output, built.took_us, &built.diagnostics, built.spent.as_ref());
+                self.settle_cached(id, work, built.output, built.took_us, &built.diagnostics, built.spent.as_deref());
                 return Ok(true);
             }
         } else if let Some(record) = self.context.store.action(&work.key)?
