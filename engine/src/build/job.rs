@@ -98,8 +98,8 @@ pub struct Job {
     pub label: Arc<str>,
     /// Its rule.
     pub rule: u32,
-    /// The rule's variables.
-    pub vars: Vars,
+    /// The rule's variables, once they are needed: many jobs wait.
+    pub vars: OnceLock<Vars>,
     /// The settled nodes that decide its inputs.
     pub discovery: Vec<Settled>,
     /// Its task.

@@ -11,9 +11,10 @@ use super::question_lock::RemoteQuestionLock;
 use super::requested_rows::RowsError;
 use super::shard::{Shard, ShardJob};
 use crate::graph::NodeId;
-use crate::manifest::model::InputFrom;
+use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
+use crate::planning::rules::vars_of_label;
 use crate::seams::job_group::GroupMember;
 use crate::seams::paid::{Correction, Previous};
 use crate::seams::producer::{Failure, Input, Inputs, Output, Params, Producer};
@@ -51,6 +52,12 @@ impl Job {
         if self.is_assumed { Done::Assumed(Box::new(done)) } else { done }
     }
 
+    /// Returns the variables of its rule.
+    pub(super) fn vars(&self, manifest: &Manifest) -> &Vars {
+        self.vars
+            .get_or_init(|| vars_of_label(&manifest.rules[self.rule as usize], &self.label))
+    }
+
     fn run_task(&self, shared: &JobContext, job_group: Option<&GroupMember>) -> Done {
         let mut missing = Vec::new();
         let held = match &self.task {
@@ -64,7 +71,7 @@ impl Job {
         match &self.task {
             Task::Expand { asks } if missing.is_empty() => {
                 let paged = PagedBlobs::new(&shared.blobs, &deciding);
-                let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &paged);
+                let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], self.vars(&shared.manifest), &paged);
                 let mut rows = paged.take_planned_rows();
                 if let (Some(producer), Ok(inputs)) = (asks, &mut planned) {
                     match self.asking(shared, &**producer).plan(&paged, inputs) {
@@ -149,7 +156,7 @@ impl Job {
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
         let vars = if producer.sees(&definition.params).vars {
-            &self.vars
+            self.vars(&shared.manifest)
         } else {
             &nothing
         };
@@ -253,14 +260,14 @@ impl Job {
                     },
                     InputFrom::Slice { node, keys } if missing.is_empty() => {
                         let paged = PagedBlobs::new(&shared.blobs, deciding);
-                        match expand::slice(node, None, keys, &self.vars, &paged) {
+                        match expand::slice(node, None, keys, self.vars(&shared.manifest), &paged) {
                             Ok(rows) => rows.into(),
                             Err(error) => return Err(self.finish_expansion(Err(error), paged)),
                         }
                     }
                     InputFrom::Rows { table, keys, .. } if missing.is_empty() => {
                         let paged = PagedBlobs::new(&shared.blobs, deciding);
-                        match expand::slice(table, Some(&input.item), keys, &self.vars, &paged) {
+                        match expand::slice(table, Some(&input.item), keys, self.vars(&shared.manifest), &paged) {
                             Ok(rows) => rows.into(),
                             Err(error) => return Err(self.finish_expansion(Err(error), paged)),
                         }
@@ -291,7 +298,11 @@ impl Job {
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
         let params: &Params = &definition.params;
-        let vars = if producer.sees(params).vars { &self.vars } else { &nothing };
+        let vars = if producer.sees(params).vars {
+            self.vars(&shared.manifest)
+        } else {
+            &nothing
+        };
         let (fresh, unknown) = match how {
             JobMode::Output { fresh, .. } => (fresh, 0),
             JobMode::Plan { fresh, unknown } => (fresh, unknown),

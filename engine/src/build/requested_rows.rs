@@ -153,7 +153,7 @@ impl Job {
             manifest: &shared.manifest,
             label: &self.label,
             rule: self.rule,
-            vars: &self.vars,
+            vars: self.vars(&shared.manifest),
         }
     }
 

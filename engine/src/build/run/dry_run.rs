@@ -137,7 +137,7 @@ impl Run<'_> {
         let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
         Some(Work {
             rule: found.rule,
-            vars,
+            label: label.clone(),
             first: discovery.len(),
             discovery,
             member_of: None,
@@ -155,7 +155,8 @@ impl Run<'_> {
             let Some(blob) = self.blob(node)? else { return Ok(None) };
             blobs.insert(self.graph.node(node).label.to_string(), blob);
         }
-        let Ok(mut planned) = expand::expand(self.context.rules.rule(work.rule), &work.vars, &blobs) else {
+        let vars = work.vars(self.context.rules);
+        let Ok(mut planned) = expand::expand(self.context.rules.rule(work.rule), &vars, &blobs) else {
             return Ok(None);
         };
         if let Some(producer) = self.asking(work.rule) {
@@ -164,7 +165,7 @@ impl Run<'_> {
                 manifest: self.context.rules.manifest(),
                 label: "",
                 rule: work.rule,
-                vars: &work.vars,
+                vars: &vars,
             };
             if asking.plan(&blobs, &mut planned).is_err() {
                 return Ok(None);
@@ -236,7 +237,7 @@ impl Run<'_> {
         }
         let work = Work {
             rule: planned.work.rule,
-            vars: planned.work.vars.clone(),
+            label: planned.work.label.clone(),
             first: planned.work.first,
             discovery: planned.work.discovery.clone(),
             member_of: None,
