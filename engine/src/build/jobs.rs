@@ -74,7 +74,7 @@ impl Job {
                 let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], self.vars(&shared.manifest), &paged);
                 let mut rows = paged.take_planned_rows();
                 if let (Some(producer), Ok(inputs)) = (asks, &mut planned) {
-                    match self.asking(shared, &**producer).plan(&paged, inputs) {
+                    match self.asking(shared, &**producer, &rows).plan(&paged, inputs) {
                         Ok(answers) => self.hold_answers(shared, answers, &mut rows),
                         Err(RowsError::Expand(error)) => planned = Err(error),
                         Err(RowsError::Failed(failure)) => return Done::of_failure(failure),

@@ -31,6 +31,8 @@ pub struct RowRequester<'a> {
     pub rule: u32,
     /// The rule's variables.
     pub vars: &'a Vars,
+    /// Rows among its planned inputs, by digest, as far as they are held.
+    pub rows: &'a [(Digest, Arc<[u8]>)],
 }
 
 /// Rows that a producer requested.
@@ -70,7 +72,7 @@ impl RowRequester<'_> {
         let mut answers = Vec::new();
         for (spec, input) in (0u16..).zip(&self.spec().inputs) {
             if input.from.is_asked() {
-                let answer = self.ask(spec, blobs)?;
+                let answer = self.ask(spec, planned, blobs)?;
                 let before = planned.iter().take_while(|planned| planned.spec() < spec).count();
                 let digest = answer.digest;
                 planned.insert(before, PlannedInput::Slice { spec, digest, of: None });
@@ -80,16 +82,16 @@ impl RowRequester<'_> {
         Ok(answers)
     }
 
-    /// Returns the rows that the producer requests from the table of an input.
+    /// Returns the rows that the producer requests from the table of an input. `planned`: other inputs, as far as known.
     ///
     /// # Errors
     /// When a table cannot be read, or the producer fails.
-    pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
+    pub fn ask(&self, spec: u16, planned: &[PlannedInput], blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {
             unreachable!("invariant: only rows of one table are asked for");
         };
-        let roles = self.roles(blobs)?;
+        let roles = self.roles(planned, blobs)?;
         let label = expand::fill_label(node, self.vars, None)?;
         let rows = RowsRequest {
             table: RefCell::new(expand::TableRows::open(&label, blobs.get(label.as_str()), blobs)?),
@@ -125,10 +127,21 @@ impl RowRequester<'_> {
         }
     }
 
-    fn roles(&self, blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, RowsError> {
+    /// Returns the rows of an input, if they are held.
+    fn held_rows(&self, number: u16, planned: &[PlannedInput]) -> Option<&Arc<[u8]>> {
+        let digest = planned.iter().find_map(|input| match input {
+            PlannedInput::Slice { spec, digest, of: None } if *spec == number => Some(digest),
+            _ => None,
+        })?;
+        self.rows.iter().find(|(held, _)| held == digest).map(|(_, rows)| rows)
+    }
+
+    fn roles(&self, planned: &[PlannedInput], blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, RowsError> {
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
-        for input in self.spec().inputs.iter().filter(|input| !input.from.is_asked()) {
+        let inputs = (0u16..).zip(&self.spec().inputs);
+        for (number, input) in inputs.filter(|(_, input)| !input.from.is_asked()) {
             let bytes: Arc<[u8]> = match &input.from {
+                InputFrom::Slice { .. } if let Some(rows) = self.held_rows(number, planned) => rows.clone(),
                 InputFrom::Slice { node, keys } => expand::slice(node, None, keys, self.vars, blobs)?.into(),
                 InputFrom::One(target) => {
                     let label = expand::fill_label(target, self.vars, None)?;
@@ -146,14 +159,20 @@ impl RowRequester<'_> {
 }
 
 impl Job {
-    /// Returns the node as one whose producer requests rows.
-    pub(super) fn asking<'a>(&'a self, shared: &'a JobContext, producer: &'a dyn Producer) -> RowRequester<'a> {
+    /// Returns the node as one whose producer requests rows. `rows`: those of its other inputs that are held.
+    pub(super) fn asking<'a>(
+        &'a self,
+        shared: &'a JobContext,
+        producer: &'a dyn Producer,
+        rows: &'a [(Digest, Arc<[u8]>)],
+    ) -> RowRequester<'a> {
         RowRequester {
             producer,
             manifest: &shared.manifest,
             label: &self.label,
             rule: self.rule,
             vars: self.vars(&shared.manifest),
+            rows,
         }
     }
 
@@ -196,7 +215,7 @@ impl Job {
             return Ok(None);
         };
         let paged = PagedBlobs::new(&shared.blobs, deciding);
-        match self.asking(shared, &**producer).ask(spec, &paged) {
+        match self.asking(shared, &**producer, &[]).ask(spec, &[], &paged) {
             Ok(answer) => Ok(Some(answer.rows)),
             Err(RowsError::Expand(error)) => Err(self.finish_expansion(Err(error), paged)),
             Err(RowsError::Failed(failure)) => Err(Done::of_failure(failure)),

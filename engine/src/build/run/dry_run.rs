@@ -166,6 +166,7 @@ impl Run<'_> {
                 label: "",
                 rule: work.rule,
                 vars: &vars,
+                rows: &[],
             };
             if asking.plan(&blobs, &mut planned).is_err() {
                 return Ok(None);
