@@ -8,6 +8,7 @@ use super::resolve::predefined;
 use super::shape::Shape;
 use crate::code::integer_range::IntegerRange;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::str::Lines;
@@ -35,6 +36,8 @@ pub struct Candidate<'a> {
 struct Types {
     result: OnceCell<Shape>,
     parameters: OnceCell<Vec<(Modifiers, Shape)>>,
+    /// The parameters for an owner without type arguments.
+    plain: OnceCell<Vec<(Modifiers, Shape)>>,
 }
 
 impl<'a> Candidate<'a> {
@@ -128,16 +131,24 @@ impl<'a> Candidate<'a> {
     }
 
     /// Returns its parameters: the modifiers and the type of each.
-    pub fn parameters(&self) -> Vec<(Modifiers, Shape)> {
+    pub fn parameters(&self) -> Cow<'_, [(Modifiers, Shape)]> {
         let read = |text: &str| {
             let (modifiers, kind) = Modifiers::split_from_type(text);
             (modifiers, Shape::read(kind, self.outside))
         };
-        let parameters = self.line.parameters.split(';').filter(|text| !text.is_empty());
-        let declared = self.types.parameters.get_or_init(|| parameters.map(read).collect());
-        let methods = self.methods();
-        let placed = |(modifiers, shape): &(Modifiers, Shape)| (*modifiers, shape.substitute(self.owner.args(), &methods));
-        declared.iter().map(placed).collect()
+        let declared = || {
+            let parameters = self.line.parameters.split(';').filter(|text| !text.is_empty());
+            self.types.parameters.get_or_init(|| parameters.map(read).collect())
+        };
+        let placed = || {
+            let methods = self.methods();
+            let place = |(modifiers, shape): &(Modifiers, Shape)| (*modifiers, shape.substitute(self.owner.args(), &methods));
+            declared().iter().map(place).collect()
+        };
+        match self.owner.args() {
+            [] => Cow::Borrowed(self.types.plain.get_or_init(placed)),
+            _ => Cow::Owned(placed()),
+        }
     }
 
     /// Returns the constraints of its own type parameters, by their number: `class`, `struct`, or a base as [`Shape`] writes it.
@@ -503,7 +514,7 @@ impl<'a> World<'a> {
             let mut invoke = Vec::new();
             self.declared(shape, "Invoke", &mut invoke);
             let candidate = invoke.first()?;
-            let parameters = candidate.parameters().into_iter().map(|(_, shape)| shape).collect();
+            let parameters = candidate.parameters().into_owned().into_iter().map(|(_, shape)| shape).collect();
             return Some((parameters, candidate.result()));
         }
         let line = self.type_line(key)?;
