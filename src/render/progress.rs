@@ -69,6 +69,9 @@ impl Progress {
     }
 
     fn count_progress(&self, event: &Event<'_>) {
+        if self.bar.is_hidden() {
+            return;
+        }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if !counts.count_event(event) {
             return;

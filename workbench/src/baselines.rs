@@ -4,7 +4,7 @@
 //! readers in the present graph. A file whose content was seen before asks nothing, as it would hit a cache of files. First builds, and builds that
 //! planned everything anew, are not compared.
 
-use crate::builds::build_at;
+use crate::build_log::build_at;
 use crate::paid::group_of;
 use engine::build::file_label;
 use engine::build::session::Session;

@@ -2,6 +2,7 @@
 //!
 //! Memory is bounded: when the budget is spent, durable (or cheaply rebuilt) outputs are evicted, least recently used first.
 
+use super::early_outputs::PlannedRows;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::planning::expand;
 use crate::store::records::ActionRecord;
@@ -181,6 +182,15 @@ impl Blobs {
         self.held().pinned.insert(digest, blob);
     }
 
+    /// Evicts all evictable blobs if they are many: the last commit of a large build needs the memory.
+    pub fn make_room(&self) {
+        let mut held = self.held();
+        if held.bytes > BUDGET / 2 {
+            let pinned = std::mem::take(&mut held.pinned);
+            *held = Held { pinned, ..Held::default() };
+        }
+    }
+
     /// Releases blobs that are now durable, so that they can be evicted.
     pub fn release<'a>(&self, digests: impl Iterator<Item = &'a Digest>) {
         let mut held = self.held();
@@ -233,6 +243,7 @@ pub struct PagedBlobs<'a> {
     roots: &'a BTreeMap<String, Arc<[u8]>>,
     trouble: RefCell<Option<StoreError>>,
     lookups: RefCell<LookupSet>,
+    rows: RefCell<PlannedRows>,
 }
 
 impl<'a> PagedBlobs<'a> {
@@ -243,6 +254,7 @@ impl<'a> PagedBlobs<'a> {
             roots,
             trouble: RefCell::default(),
             lookups: RefCell::default(),
+            rows: RefCell::default(),
         }
     }
 
@@ -254,6 +266,11 @@ impl<'a> PagedBlobs<'a> {
     /// Takes the lookups so far.
     pub fn take_lookups(&self) -> LookupSet {
         self.lookups.take()
+    }
+
+    /// Takes the rows of inputs planned so far.
+    pub fn take_planned_rows(&self) -> PlannedRows {
+        self.rows.take()
     }
 }
 
@@ -271,5 +288,30 @@ impl expand::Blobs for PagedBlobs<'_> {
 
     fn looked_up(&self, label: &str, lookup: Lookup<'_>) {
         self.lookups.borrow_mut().add(label, lookup);
+    }
+
+    fn planned_rows(&self, digest: Digest, rows: Vec<u8>) {
+        self.rows.borrow_mut().push((digest, rows.into()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn room_is_made_only_if_much_is_held_and_never_of_pinned_blobs() {
+        let blobs = Blobs::new(Arc::new(MemoryStore::default()));
+        let blob = |byte: u8| -> Arc<[u8]> { vec![byte; LARGEST].into() };
+        let digest = |byte: u8| Digest::of(&[byte]);
+        blobs.pin(digest(0), blob(0));
+        (1..3).for_each(|byte| blobs.remember(digest(byte), &blob(byte)));
+        blobs.make_room();
+        assert!(blobs.held_blob(&digest(1)).is_some());
+        blobs.remember(digest(3), &blob(3));
+        blobs.make_room();
+        assert!((1..4).all(|byte| blobs.held_blob(&digest(byte)).is_none()));
+        assert!(blobs.held_blob(&digest(0)).is_some());
     }
 }

@@ -86,7 +86,8 @@ pub struct Job {
     pub id: NodeId,
     pub label: Arc<str>,
     pub rule: u32,
-    pub vars: Vars,
+    /// The rule's variables, once they are needed: many jobs wait.
+    pub vars: OnceLock<Vars>,
     /// The settled nodes that decide its inputs.
     pub discovery: Vec<Settled>,
     pub task: Task,

@@ -4,15 +4,17 @@ use super::answer_parts::StoredParts;
 use super::answers;
 use super::blobs::{PagedBlobs, Unavailable};
 use super::earlier_answer;
+use super::early_outputs::PlannedRows;
 use super::job::{Done, Job, JobContext, JobInput, JobMode, Load, Task, panicked};
 use super::job_inputs::{load, load_pieces, load_together};
 use super::question_lock::RemoteQuestionLock;
 use super::requested_rows::RowsError;
 use super::shard::{Shard, ShardJob};
 use crate::graph::NodeId;
-use crate::manifest::model::InputFrom;
+use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
+use crate::planning::rules::vars_of_label;
 use crate::seams::job_group::GroupMember;
 use crate::seams::paid::{Correction, Previous};
 use crate::seams::producer::{Failure, Input, Inputs, Output, Params, Producer};
@@ -50,23 +52,37 @@ impl Job {
         if self.is_assumed { Done::Assumed(Box::new(done)) } else { done }
     }
 
+    /// Returns the variables of its rule.
+    pub(super) fn vars(&self, manifest: &Manifest) -> &Vars {
+        self.vars
+            .get_or_init(|| vars_of_label(&manifest.rules[self.rule as usize], &self.label))
+    }
+
     fn run_task(&self, shared: &JobContext, job_group: Option<&GroupMember>) -> Done {
         let mut missing = Vec::new();
-        let deciding = match self.load_discovery(shared, &mut missing) {
+        let held = match &self.task {
+            Task::Expand { .. } => PlannedRows::new(),
+            Task::Produce { .. } => shared.early_outputs.take_rows(self.id),
+        };
+        let deciding = match self.load_discovery(shared, &held, &mut missing) {
             Ok(blobs) => blobs,
             Err(done) => return done,
         };
         match &self.task {
             Task::Expand { asks } if missing.is_empty() => {
                 let paged = PagedBlobs::new(&shared.blobs, &deciding);
-                let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &paged);
+                let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], self.vars(&shared.manifest), &paged);
+                let mut rows = paged.take_planned_rows();
                 if let (Some(producer), Ok(inputs)) = (asks, &mut planned) {
-                    match self.asking(shared, &**producer).plan(&paged, inputs) {
-                        // The producer will read them next.
-                        Ok(answers) => self.hold_answers(shared, answers),
+                    match self.asking(shared, &**producer, &rows).plan(&paged, inputs) {
+                        Ok(answers) => self.hold_answers(shared, answers, &mut rows),
                         Err(RowsError::Expand(error)) => planned = Err(error),
                         Err(RowsError::Failed(failure)) => return Done::of_failure(failure),
                     }
+                }
+                if planned.is_ok() && !rows.is_empty() {
+                    // The producer will read them next.
+                    shared.early_outputs.insert_rows(self.id, rows);
                 }
                 self.finish_expansion(planned, paged)
             }
@@ -89,17 +105,22 @@ impl Job {
                     return Done::BuiltElsewhere(Box::new(found));
                 }
                 let start = Instant::now();
-                if let Some(output) = before.and_then(|before| self.update_table(shared, &before)) {
-                    return Done::Produced {
-                        digest: Digest::of(&output.bytes),
-                        output: Box::new(output),
-                        took: start.elapsed(),
-                        action_lock: None,
-                        is_adopted: false,
-                        cost: Box::default(),
-                    };
+                let updated = before.and_then(|before| self.update_table(shared, &before)).map(Ok);
+                match updated.or_else(|| self.take_early_output(shared).map(check_pieces)) {
+                    Some(Ok(output)) => {
+                        return Done::Produced {
+                            digest: Digest::of(&output.bytes),
+                            output: Box::new(output),
+                            took: start.elapsed(),
+                            action_lock: None,
+                            is_adopted: false,
+                            cost: Box::default(),
+                        };
+                    }
+                    Some(Err(failure)) => return Done::of_failure(failure),
+                    None => {}
                 }
-                let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
+                let roles = match self.load_inputs(shared, inputs, (&held, &deciding), &mut missing) {
                     Ok(roles) => roles,
                     Err(done) => return done,
                 };
@@ -130,12 +151,12 @@ impl Job {
         };
         let mut missing = Vec::new();
         let roles = self
-            .load_discovery(shared, &mut missing)
-            .and_then(|deciding| self.load_inputs(shared, inputs, &deciding, &mut missing));
+            .load_discovery(shared, &[], &mut missing)
+            .and_then(|deciding| self.load_inputs(shared, inputs, (&[], &deciding), &mut missing));
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
         let vars = if producer.sees(&definition.params).vars {
-            &self.vars
+            self.vars(&shared.manifest)
         } else {
             &nothing
         };
@@ -173,10 +194,17 @@ impl Job {
         }
     }
 
-    fn load_discovery(&self, shared: &JobContext, missing: &mut Vec<NodeId>) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
+    /// Loads the nodes that decide the inputs, if it needs their tables: rows that are held are not read again.
+    fn load_discovery(
+        &self,
+        shared: &JobContext,
+        held: &[(Digest, Arc<[u8]>)],
+        missing: &mut Vec<NodeId>,
+    ) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
+        let is_read = |input: &JobInput| matches!(input.load, Load::Rows(_)) && held_rows(held, input).is_none();
         let wanted = match &self.task {
             Task::Expand { .. } => true,
-            Task::Produce { inputs, .. } => inputs.iter().any(|input| matches!(input.load, Load::Rows(_))),
+            Task::Produce { inputs, .. } => inputs.iter().any(is_read),
         };
         let mut blobs = BTreeMap::new();
         for node in self.discovery.iter().filter(|_| wanted) {
@@ -194,7 +222,7 @@ impl Job {
         &self,
         shared: &JobContext,
         inputs: &[JobInput],
-        deciding: &BTreeMap<String, Arc<[u8]>>,
+        (held, deciding): (&[(Digest, Arc<[u8]>)], &BTreeMap<String, Arc<[u8]>>),
         missing: &mut Vec<NodeId>,
     ) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Done> {
         let rule = &shared.manifest.rules[self.rule as usize];
@@ -224,21 +252,22 @@ impl Job {
                         continue;
                     }
                 },
+                Load::Rows(_) if let Some(rows) = held_rows(held, input) => rows.clone(),
                 Load::Rows(spec) => match &rule.inputs[usize::from(*spec)].from {
-                    from if from.is_asked() && missing.is_empty() => match self.asked_rows(shared, *spec, &input.digest, deciding)? {
+                    from if from.is_asked() && missing.is_empty() => match self.asked_rows(shared, *spec, deciding)? {
                         Some(rows) => rows,
                         None => continue,
                     },
                     InputFrom::Slice { node, keys } if missing.is_empty() => {
                         let paged = PagedBlobs::new(&shared.blobs, deciding);
-                        match expand::slice(node, None, keys, &self.vars, &paged) {
+                        match expand::slice(node, None, keys, self.vars(&shared.manifest), &paged) {
                             Ok(rows) => rows.into(),
                             Err(error) => return Err(self.finish_expansion(Err(error), paged)),
                         }
                     }
                     InputFrom::Rows { table, keys, .. } if missing.is_empty() => {
                         let paged = PagedBlobs::new(&shared.blobs, deciding);
-                        match expand::slice(table, Some(&input.item), keys, &self.vars, &paged) {
+                        match expand::slice(table, Some(&input.item), keys, self.vars(&shared.manifest), &paged) {
                             Ok(rows) => rows.into(),
                             Err(error) => return Err(self.finish_expansion(Err(error), paged)),
                         }
@@ -269,7 +298,11 @@ impl Job {
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
         let params: &Params = &definition.params;
-        let vars = if producer.sees(params).vars { &self.vars } else { &nothing };
+        let vars = if producer.sees(params).vars {
+            self.vars(&shared.manifest)
+        } else {
+            &nothing
+        };
         let (fresh, unknown) = match how {
             JobMode::Output { fresh, .. } => (fresh, 0),
             JobMode::Plan { fresh, unknown } => (fresh, unknown),
@@ -306,7 +339,7 @@ impl Job {
         };
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
-            JobMode::Output { .. } => self.make_output(shared, producer, &inputs).map(|output| Done::Produced {
+            JobMode::Output { .. } => producer.produce(&inputs).and_then(check_pieces).map(|output| Done::Produced {
                 digest: Digest::of(&output.bytes),
                 output: Box::new(output),
                 took: start.elapsed(),
@@ -337,12 +370,11 @@ impl Job {
             Err(panic) => Done::of_failure(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
         }
     }
+}
 
-    /// Returns the output that the producer returned when it requested rows, or runs the producer.
-    fn make_output(&self, shared: &JobContext, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let early = self.take_early_output(shared);
-        early.map_or_else(|| producer.produce(inputs), Ok).and_then(check_pieces)
-    }
+/// Returns the rows that are an input, if they are held.
+fn held_rows<'a>(held: &'a [(Digest, Arc<[u8]>)], input: &JobInput) -> Option<&'a Arc<[u8]>> {
+    held.iter().find(|(digest, _)| *digest == input.digest).map(|(_, rows)| rows)
 }
 
 /// Returns the output in its stored form; refuses one that names missing pieces, because readers would search for them.

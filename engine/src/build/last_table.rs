@@ -133,7 +133,7 @@ impl<'a> LastTable<'a> {
     fn frame(&self, role: &str) -> Option<ItemFrame> {
         let input = self.rule().inputs.iter().find(|input| *input.role == *role)?;
         match &input.from {
-            InputFrom::Many { target, .. } => ItemFrame::from_template(target, &self.job.vars),
+            InputFrom::Many { target, .. } => ItemFrame::from_template(target, self.job.vars(&self.shared.manifest)),
             _ => None,
         }
     }

@@ -4,7 +4,8 @@
 //! of the table that it gets, and enter the key.
 
 use super::blobs::PagedBlobs;
-use super::job::{Done, Job, JobContext, Load, Task, panicked};
+use super::early_outputs::PlannedRows;
+use super::job::{Done, Job, JobContext, JobMode, Load, Task, panicked};
 use crate::manifest::model::{InputFrom, Manifest, Rule};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, Blobs, ExpandError, PlannedInput};
@@ -25,6 +26,8 @@ pub struct RowRequester<'a> {
     pub label: &'a str,
     pub rule: u32,
     pub vars: &'a Vars,
+    /// Rows among its planned inputs, by digest, as far as they are held.
+    pub rows: &'a [(Digest, Arc<[u8]>)],
 }
 
 /// Rows that a producer requested.
@@ -59,7 +62,7 @@ impl RowRequester<'_> {
         let mut answers = Vec::new();
         for (spec, input) in (0u16..).zip(&self.spec().inputs) {
             if input.from.is_asked() {
-                let answer = self.ask(spec, blobs)?;
+                let answer = self.ask(spec, planned, blobs)?;
                 let before = planned.iter().take_while(|planned| planned.spec() < spec).count();
                 let digest = answer.digest;
                 planned.insert(before, PlannedInput::Slice { spec, digest, of: None });
@@ -69,13 +72,13 @@ impl RowRequester<'_> {
         Ok(answers)
     }
 
-    /// Returns the rows that the producer requests from the table of an input. Fails when a table cannot be read, or the producer fails.
-    pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
+    /// Returns the rows that the producer requests from the table of an input. `planned`: other inputs, as far as known. Fails when a table cannot be read, or the producer fails.
+    pub fn ask(&self, spec: u16, planned: &[PlannedInput], blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {
             unreachable!("invariant: only rows of one table are asked for");
         };
-        let roles = self.roles(blobs)?;
+        let roles = self.roles(planned, blobs)?;
         let label = expand::fill_label(node, self.vars, None)?;
         let rows = RowsRequest {
             table: RefCell::new(expand::TableRows::open(&label, blobs.get(label.as_str()), blobs)?),
@@ -111,10 +114,21 @@ impl RowRequester<'_> {
         }
     }
 
-    fn roles(&self, blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, RowsError> {
+    /// Returns the rows of an input, if they are held.
+    fn held_rows(&self, number: u16, planned: &[PlannedInput]) -> Option<&Arc<[u8]>> {
+        let digest = planned.iter().find_map(|input| match input {
+            PlannedInput::Slice { spec, digest, of: None } if *spec == number => Some(digest),
+            _ => None,
+        })?;
+        self.rows.iter().find(|(held, _)| held == digest).map(|(_, rows)| rows)
+    }
+
+    fn roles(&self, planned: &[PlannedInput], blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, RowsError> {
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
-        for input in self.spec().inputs.iter().filter(|input| !input.from.is_asked()) {
+        let inputs = (0u16..).zip(&self.spec().inputs);
+        for (number, input) in inputs.filter(|(_, input)| !input.from.is_asked()) {
             let bytes: Arc<[u8]> = match &input.from {
+                InputFrom::Slice { .. } if let Some(rows) = self.held_rows(number, planned) => rows.clone(),
                 InputFrom::Slice { node, keys } => expand::slice(node, None, keys, self.vars, blobs)?.into(),
                 InputFrom::One(target) => {
                     let label = expand::fill_label(target, self.vars, None)?;
@@ -132,22 +146,28 @@ impl RowRequester<'_> {
 }
 
 impl Job {
-    /// Returns the node as one whose producer requests rows.
-    pub(super) fn asking<'a>(&'a self, shared: &'a JobContext, producer: &'a dyn Producer) -> RowRequester<'a> {
+    /// Returns the node as one whose producer requests rows. `rows`: those of its other inputs that are held.
+    pub(super) fn asking<'a>(
+        &'a self,
+        shared: &'a JobContext,
+        producer: &'a dyn Producer,
+        rows: &'a [(Digest, Arc<[u8]>)],
+    ) -> RowRequester<'a> {
         RowRequester {
             producer,
             manifest: &shared.manifest,
             label: &self.label,
             rule: self.rule,
-            vars: &self.vars,
+            vars: self.vars(&shared.manifest),
+            rows,
         }
     }
 
-    /// Caches the rows, and the output if returned, for the job that produces.
-    pub(super) fn hold_answers(&self, shared: &JobContext, answers: Vec<RequestedRows>) {
+    /// Adds the rows to `rows`, and caches the output if returned, for the job that produces.
+    pub(super) fn hold_answers(&self, shared: &JobContext, answers: Vec<RequestedRows>, rows: &mut PlannedRows) {
         let is_only = answers.len() == 1;
         for answer in answers {
-            shared.blobs.remember(answer.digest, &answer.rows);
+            rows.push((answer.digest, answer.rows));
             if let Some(output) = answer.output.filter(|_| is_only) {
                 shared.early_outputs.insert_output(self.id, answer.digest, output);
             }
@@ -156,7 +176,14 @@ impl Job {
 
     /// Takes the output that the producer returned along with its request for the rows among these inputs.
     pub(super) fn take_early_output(&self, shared: &JobContext) -> Option<Output> {
-        let Task::Produce { inputs, .. } = &self.task else { return None };
+        let Task::Produce {
+            inputs,
+            how: JobMode::Output { paid: false, .. },
+            ..
+        } = &self.task
+        else {
+            return None;
+        };
         let specs = &shared.manifest.rules[self.rule as usize].inputs;
         inputs.iter().find_map(|input| match input.load {
             Load::Rows(spec) if specs[usize::from(spec)].from.is_asked() => shared.early_outputs.take(self.id, input.digest),
@@ -164,22 +191,18 @@ impl Job {
         })
     }
 
-    /// Returns the rows with this digest that the producer requested when the inputs were found.
+    /// Returns the rows that the producer requests, as it did when the inputs were found.
     pub(super) fn asked_rows(
         &self,
         shared: &JobContext,
         spec: u16,
-        digest: &Digest,
         deciding: &BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Option<Arc<[u8]>>, Done> {
-        if let Some(rows) = shared.blobs.held_blob(digest) {
-            return Ok(Some(rows));
-        }
         let Task::Produce { producer, .. } = &self.task else {
             return Ok(None);
         };
         let paged = PagedBlobs::new(&shared.blobs, deciding);
-        match self.asking(shared, &**producer).ask(spec, &paged) {
+        match self.asking(shared, &**producer, &[]).ask(spec, &[], &paged) {
             Ok(answer) => Ok(Some(answer.rows)),
             Err(RowsError::Expand(error)) => Err(self.finish_expansion(Err(error), paged)),
             Err(RowsError::Failed(failure)) => Err(Done::of_failure(failure)),

@@ -160,6 +160,9 @@ pub trait Blobs {
 
     /// Records a lookup in the output of a node.
     fn looked_up(&self, _label: &str, _lookup: Lookup<'_>) {}
+
+    /// Receives the rows of an input, which its producer needs next.
+    fn planned_rows(&self, _digest: Digest, _rows: Vec<u8>) {}
 }
 
 /// Blobs without pages.
@@ -225,20 +228,17 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
             InputFrom::Slice { keys: SetSpec::Asked, .. } => {}
             InputFrom::Slice { node, keys } => {
                 let rows = slice(node, None, keys, vars, blobs)?;
-                planned.push(PlannedInput::Slice {
-                    spec,
-                    digest: Digest::of(&rows),
-                    of: None,
-                });
+                let digest = Digest::of(&rows);
+                blobs.planned_rows(digest, rows);
+                planned.push(PlannedInput::Slice { spec, digest, of: None });
             }
             InputFrom::Rows { each, table, keys } => {
                 for item in items(each, vars, blobs)? {
                     let rows = slice(table, Some(&item), keys, vars, blobs)?;
-                    planned.push(PlannedInput::Slice {
-                        spec,
-                        digest: Digest::of(&rows),
-                        of: Some(fill_label(table, vars, Some(&item))?),
-                    });
+                    let digest = Digest::of(&rows);
+                    blobs.planned_rows(digest, rows);
+                    let of = Some(fill_label(table, vars, Some(&item))?);
+                    planned.push(PlannedInput::Slice { spec, digest, of });
                 }
             }
         }

@@ -74,16 +74,7 @@ impl RuleIndex {
 
     /// Binds the variables of a rule to `value`, which is escaped as in a label.
     pub fn vars(&self, rule: u32, value: &str) -> Vars {
-        let rule = self.rule(rule);
-        let bind = |name: &Arc<str>, value: &str| (name.clone(), Arc::from(unescape(value)));
-        match (&rule.each, &rule.inner) {
-            (Some((name, _)), None) => Vars::from([bind(name, value)]),
-            (Some((name, _)), Some((inner, _))) => {
-                let (first, second) = halves(value).unwrap_or((value, ""));
-                Vars::from([bind(name, first), bind(inner, second)])
-            }
-            (None, _) => Vars::new(),
-        }
+        bind_vars(self.rule(rule), value)
     }
 
     /// Returns the label of a rule with one variable for a value (not yet escaped).
@@ -112,6 +103,23 @@ impl RuleIndex {
             (Some((name, set)), None) => Some((Cow::Borrowed(set), value(name))),
             (None, None) => None,
         })
+    }
+}
+
+/// Returns the variables of a rule for one of its labels.
+pub fn vars_of_label(rule: &Rule, label: &str) -> Vars {
+    bind_vars(rule, rule.target.capture(label).unwrap_or_default())
+}
+
+fn bind_vars(rule: &Rule, value: &str) -> Vars {
+    let bind = |name: &Arc<str>, value: &str| (name.clone(), Arc::from(unescape(value)));
+    match (&rule.each, &rule.inner) {
+        (Some((name, _)), None) => Vars::from([bind(name, value)]),
+        (Some((name, _)), Some((inner, _))) => {
+            let (first, second) = halves(value).unwrap_or((value, ""));
+            Vars::from([bind(name, first), bind(inner, second)])
+        }
+        (None, _) => Vars::new(),
     }
 }
 

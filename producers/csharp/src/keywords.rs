@@ -12,8 +12,24 @@ const RESERVED: [&str; 77] = [
     "using", "virtual", "void", "volatile", "while",
 ];
 
+/// By first letter, the number of reserved words that begin with an earlier one.
+const FIRST: [usize; 27] = {
+    let mut first = [0; 27];
+    let mut letter = 0;
+    while letter < first.len() {
+        let mut word = 0;
+        while word < RESERVED.len() && ((RESERVED[word].as_bytes()[0] - b'a') as usize) < letter {
+            word += 1;
+        }
+        first[letter] = word;
+        letter += 1;
+    }
+    first
+};
+
 pub fn is_reserved(word: &str) -> bool {
-    RESERVED.binary_search(&word).is_ok()
+    let letter = word.bytes().next().unwrap_or_default().wrapping_sub(b'a') as usize;
+    letter < 26 && RESERVED[FIRST[letter]..FIRST[letter + 1]].contains(&word)
 }
 
 /// Keywords that name a type.
@@ -64,4 +80,19 @@ pub(crate) fn is_infix(word: &str) -> bool {
             | "ascending"
             | "descending"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reserved_word_is_found_and_no_other() {
+        assert!(RESERVED.iter().all(|word| is_reserved(word)));
+        assert!(
+            ["", "a", "zz", "whiles", "whil", "Class", "_", "ä", "{"]
+                .iter()
+                .all(|word| !is_reserved(word))
+        );
+    }
 }

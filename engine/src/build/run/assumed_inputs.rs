@@ -244,7 +244,7 @@ impl Run<'_> {
         let rule = self.context.rules.rule(work.rule);
         let input = |input: InputRecord| {
             let spec = rule.inputs.iter().find(|spec| spec.role == input.role);
-            let frame = spec.and_then(|spec| item_frame(&spec.from, &work.vars));
+            let frame = spec.and_then(|spec| item_frame(&spec.from, || work.vars(self.context.rules)));
             JobInput {
                 item: frame.and_then(|frame| frame.item(&input.label)).unwrap_or_default().into(),
                 role: input.role,
@@ -262,7 +262,7 @@ impl Run<'_> {
         let work = match self.nodes.state_of(id) {
             NodeProgress::Collecting { work, .. } => Work {
                 rule: work.rule,
-                vars: work.vars.clone(),
+                label: work.label.clone(),
                 discovery: work.discovery.clone(),
                 first: work.first,
                 member_of: work.member_of,

@@ -134,7 +134,7 @@ impl Run<'_> {
         }
         if let Some(built) = self.same_keys.built_result(&work.key).cloned() {
             if self.is_available(work, &built.output)? {
-                self.settle_cached(id, work, built.output, built.took_us, &built.diagnostics, built.spent.as_ref());
+                self.settle_cached(id, work, built.output, built.took_us, &built.diagnostics, built.spent.as_deref());
                 return Ok(true);
             }
         } else if let Some(record) = self.context.store.action(&work.key)?
@@ -196,7 +196,7 @@ impl Run<'_> {
                 EdgeFrom::Node(node) | EdgeFrom::RowsOf(node, _) => {
                     let Some(settled) = settled(node) else { continue };
                     if frame.as_ref().is_none_or(|(of, _)| *of != edge.spec) {
-                        frame = Some((edge.spec, item_frame(&spec.from, &work.vars)));
+                        frame = Some((edge.spec, item_frame(&spec.from, || work.vars(self.context.rules))));
                     }
                     let item = frame
                         .as_ref()
@@ -253,7 +253,7 @@ impl Run<'_> {
         let producer = self.context.registry.get(&definition.uses)?;
         let sees = producer.sees(params);
         let label = self.graph.node(id).label.clone();
-        let nothing = Vars::new();
+        let vars = if sees.vars { work.vars(self.context.rules) } else { Vars::new() };
         let key_inputs: Vec<KeyInput<'_>> = inputs
             .iter()
             .map(|input| KeyInput {
@@ -265,7 +265,7 @@ impl Run<'_> {
         Some(write(&KeyDescription {
             producer: self.context.ids[self.context.rules.rule(work.rule).producer as usize].as_ref()?,
             params,
-            vars: if sees.vars { &work.vars } else { &nothing },
+            vars: &vars,
             label: sees.label.then_some(&*label),
             inputs: &key_inputs,
         }))
@@ -388,9 +388,9 @@ impl Run<'_> {
 }
 
 /// Returns the frame of the items of an input; `None` if it is no list.
-pub(super) fn item_frame(from: &InputFrom, vars: &Vars) -> Option<ItemFrame> {
+pub(super) fn item_frame(from: &InputFrom, vars: impl FnOnce() -> Vars) -> Option<ItemFrame> {
     match from {
-        InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => ItemFrame::from_template(target, vars),
+        InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => ItemFrame::from_template(target, &vars()),
         _ => None,
     }
 }

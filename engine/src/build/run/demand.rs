@@ -96,13 +96,9 @@ impl Run<'_> {
     /// same item of the same set. Adds to `lookups` the table lookups besides the rows that gave the inputs.
     fn deciding_nodes(&mut self, work: &Work, inputs: &[Edge], lookups: &mut LookupSet) -> Box<[NodeId]> {
         let mut deciding = work.discovery.clone();
-        let outer = self
-            .context
-            .rules
-            .rule(work.rule)
-            .each
-            .as_ref()
-            .and_then(|(name, _)| work.vars.get(name));
+        let rules = self.context.rules;
+        let vars = work.vars(rules);
+        let outer = rules.rule(work.rule).each.as_ref().and_then(|(name, _)| vars.get(name));
         let own = self.set_of(work.rule).zip(outer);
         for edge in inputs {
             let (input, is_whole) = match edge.from {
@@ -177,7 +173,7 @@ impl Run<'_> {
         if !self.nodes.is_idle(id) {
             return;
         }
-        let label = &*self.graph.node(id).label.clone();
+        let label = &self.graph.node(id).label.clone();
         if let Some(kind) = leaf(label) {
             return self.begin_leaf(id, label, &kind);
         }
@@ -185,7 +181,7 @@ impl Run<'_> {
             self.fail(
                 id,
                 Diagnostic::error(ErrorCode::E_NO_RULE, "no rule declares this label")
-                    .label(label)
+                    .label(&**label)
                     .hint("`cortex ls` lists the kinds of targets"),
             );
             return;
@@ -203,7 +199,7 @@ impl Run<'_> {
         let member_of = member_of.map(|label| self.graph.intern(label.as_str()));
         let work = Work {
             rule: found.rule,
-            vars,
+            label: label.clone(),
             first: discovery.len(),
             discovery,
             member_of,
@@ -306,7 +302,7 @@ impl Run<'_> {
             return;
         }
         if work.discovery.is_empty() {
-            let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
+            let planned = expand::expand(rule, &work.vars(self.context.rules), &BTreeMap::new());
             self.nodes.change_state(id, NodeProgress::Expanding { work });
             self.finish_expansion(id, planned, LookupSet::default());
             return;
@@ -320,10 +316,14 @@ impl Run<'_> {
     /// Returns the tables that a node reads rows of, as its settled discovery names them.
     pub(super) fn tables_of(&mut self, work: &Work) -> Result<Result<Vec<NodeId>, ExpandError>, RunError> {
         let rule = self.context.rules.rule(work.rule);
+        if !rule.inputs.iter().any(|input| matches!(input.from, InputFrom::Rows { .. })) {
+            return Ok(Ok(Vec::new()));
+        }
+        let vars = work.vars(self.context.rules);
         let mut roots: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
         for input in &rule.inputs {
             let InputFrom::Rows { each, .. } = &input.from else { continue };
-            let Ok(Some(label)) = expand::set_node(each, &work.vars) else {
+            let Ok(Some(label)) = expand::set_node(each, &vars) else {
                 continue;
             };
             let node = self.graph.intern(label.as_str());
@@ -339,7 +339,7 @@ impl Run<'_> {
             }
         }
         let paged = PagedBlobs::new(&self.context.shared.blobs, &roots);
-        let tables = expand::tables(rule, &work.vars, &paged);
+        let tables = expand::tables(rule, &vars, &paged);
         if let Some(error) = paged.into_store_error() {
             return Err(error.into());
         }

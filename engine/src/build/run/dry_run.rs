@@ -132,7 +132,7 @@ impl Run<'_> {
         let discovery: Vec<NodeId> = deciding.iter().map(|label| self.graph.intern(label.as_str())).collect();
         Some(Work {
             rule: found.rule,
-            vars,
+            label: label.clone(),
             first: discovery.len(),
             discovery,
             member_of: None,
@@ -150,7 +150,8 @@ impl Run<'_> {
             let Some(blob) = self.blob(node)? else { return Ok(None) };
             blobs.insert(self.graph.node(node).label.to_string(), blob);
         }
-        let Ok(mut planned) = expand::expand(self.context.rules.rule(work.rule), &work.vars, &blobs) else {
+        let vars = work.vars(self.context.rules);
+        let Ok(mut planned) = expand::expand(self.context.rules.rule(work.rule), &vars, &blobs) else {
             return Ok(None);
         };
         if let Some(producer) = self.asking(work.rule) {
@@ -159,7 +160,8 @@ impl Run<'_> {
                 manifest: self.context.rules.manifest(),
                 label: "",
                 rule: work.rule,
-                vars: &work.vars,
+                vars: &vars,
+                rows: &[],
             };
             if asking.plan(&blobs, &mut planned).is_err() {
                 return Ok(None);
@@ -228,7 +230,7 @@ impl Run<'_> {
         }
         let work = Work {
             rule: planned.work.rule,
-            vars: planned.work.vars.clone(),
+            label: planned.work.label.clone(),
             first: planned.work.first,
             discovery: planned.work.discovery.clone(),
             member_of: None,

@@ -344,10 +344,14 @@ impl Run<'_> {
     pub(super) fn table_of(&self, work: &Work, spec: u16) -> Arc<str> {
         use crate::manifest::model::InputFrom;
         match &self.context.rules.rule(work.rule).inputs[usize::from(spec)].from {
-            InputFrom::Slice { node, .. } => node
-                .fill(|name| work.vars.get(name).map(|value| &**value))
-                .unwrap_or_default()
-                .into(),
+            InputFrom::Slice { node, .. } => match node.literal() {
+                Some(label) => label.into(),
+                None => {
+                    let vars = work.vars(self.context.rules);
+                    let label = node.fill(|name| vars.get(name).map(|value| &**value));
+                    label.unwrap_or_default().into()
+                }
+            },
             _ => "".into(),
         }
     }

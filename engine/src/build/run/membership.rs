@@ -41,12 +41,13 @@ impl Run<'_> {
     /// Whether the node is in its rule's set, whose node is settled.
     pub(super) fn is_member(&mut self, work: &Work) -> Result<Member, RunError> {
         let rules = self.context.rules;
-        let Ok(Some((set, value))) = rules.membership(work.rule, &work.vars) else {
+        let vars = work.vars(rules);
+        let Ok(Some((set, value))) = rules.membership(work.rule, &vars) else {
             return Ok(Member::Yes);
         };
         let of = |is_item| if is_item { Member::Yes } else { Member::No };
         let Some(node) = work.member_of else {
-            let items = expand::items(&set, &work.vars, &BTreeMap::new());
+            let items = expand::items(&set, &vars, &BTreeMap::new());
             return Ok(of(items.is_ok_and(|items| items.iter().any(|item| **item == *value))));
         };
         let label = self.graph.node(node).label.clone();

@@ -74,7 +74,7 @@ use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer};
 use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// What a run is given, and does not change.
@@ -319,6 +319,7 @@ impl<'a> Run<'a> {
         }
         self.pools.stop();
         self.outbox.finish_batches()?;
+        self.context.shared.blobs.make_room();
         let mut leftover = Leftover {
             set_changes: self.set_changes(),
             costs: self.producer_costs(),
@@ -394,7 +395,7 @@ impl<'a> Run<'a> {
             id,
             label: self.graph.node(id).label.clone(),
             rule: work.rule,
-            vars: work.vars.clone(),
+            vars: OnceLock::new(),
             discovery: work.discovery.iter().filter_map(|&node| self.settled(node)).collect(),
             task,
             duration_if_sent: None,

@@ -227,7 +227,7 @@ impl Run<'_> {
         let node = self.graph.node(id);
         let (key, label) = (node.result.map(|result| result.key), node.label.clone());
         let (took_us, spent) = match key.and_then(|key| self.same_keys.built_result(&key)) {
-            Some(built) => (built.took_us, built.spent.clone()),
+            Some(built) => (built.took_us, built.spent.as_deref().cloned()),
             None => match key.map(|key| self.context.store.action(&key)).transpose()?.flatten() {
                 Some(record) => (record.took_us, record.spent),
                 None => return Ok(()),

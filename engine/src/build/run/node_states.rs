@@ -6,6 +6,7 @@
 
 use crate::graph::{Edges, NodeId, PlanDigest};
 use crate::manifest::template::Vars;
+use crate::planning::rules::{RuleIndex, vars_of_label};
 use crate::values::digest::ActionKey;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -62,7 +63,8 @@ pub(super) enum Stage {
 /// Working state of a node on its way to an output.
 pub(super) struct Work {
     pub rule: u32,
-    pub vars: Vars,
+    /// The node's label. The rule's variables follow from it; all nodes of a build may be in work, so they are not kept.
+    pub label: Arc<str>,
     pub discovery: Vec<NodeId>,
     /// Number of these that the rule itself names; the others are tables that those name.
     pub first: usize,
@@ -73,6 +75,13 @@ pub(super) struct Work {
     pub key: ActionKey,
     /// Run the producer even if the key is known: the blob is missing.
     pub force: bool,
+}
+
+impl Work {
+    /// Returns the variables of the rule.
+    pub(super) fn vars(&self, rules: &RuleIndex) -> Vars {
+        vars_of_label(rules.rule(self.rule), &self.label)
+    }
 }
 
 /// A transition that is due.
@@ -370,7 +379,7 @@ mod tests {
     fn work(discovery: &[NodeId], member_of: Option<NodeId>) -> Box<Work> {
         Box::new(Work {
             rule: 0,
-            vars: Vars::new(),
+            label: "".into(),
             first: discovery.len(),
             discovery: discovery.to_vec(),
             member_of,

@@ -20,7 +20,8 @@ pub(super) struct BuiltResult {
     pub(super) output: Digest,
     pub(super) took_us: u64,
     pub(super) diagnostics: Vec<Diagnostic>,
-    pub(super) spent: Option<Spent>,
+    /// Few results cost anything, and all of a build's results are in memory.
+    pub(super) spent: Option<Box<Spent>>,
 }
 
 /// Outcomes of keys. Results are found here until the store has them, so that one key never runs twice.
@@ -60,7 +61,7 @@ impl SameKeys {
             output: record.output,
             took_us: record.took_us,
             diagnostics: record.diagnostics.clone(),
-            spent: record.spent.clone(),
+            spent: record.spent.clone().map(Box::new),
         };
         self.outcomes.insert(key, KeyOutcome::Built(built));
     }

@@ -31,8 +31,8 @@ pub struct Lookups<'r> {
     rows: &'r dyn RowSource,
     /// Text after `@` in keys of the types in sight.
     scopes: Vec<String>,
-    /// The rows that were read; an absent row is stored as an empty one, because no existing row is empty.
-    found: FrozenMap<String, Arc<[u8]>>,
+    /// The texts of the rows that were read; that of an absent row is empty.
+    found: FrozenMap<String, Arc<str>>,
     /// Keys of the existing rows among these.
     there: RefCell<Vec<String>>,
 }
@@ -88,23 +88,18 @@ impl<'r> Lookups<'r> {
 
     /// Returns the text of a row, `""` if there is none or if it is not text.
     pub(super) fn row_text(&self, key: &str) -> &str {
-        let row = match self.found.get(key) {
-            Some(row) => row,
-            None => {
-                let row = self.rows.get(key).unwrap_or_default();
-                if !row.is_empty() {
-                    self.there.borrow_mut().push(key.to_owned());
-                }
-                // The types in sight determine which type declares an extension method.
-                let is_mixed = !self.scopes.is_empty() && !key.starts_with('.') && row.contains(&b'@');
-                let row = match std::str::from_utf8(&row) {
-                    Ok(text) if is_mixed => Arc::from(self.as_seen(text).into_bytes()),
-                    _ => row,
-                };
-                self.found.insert(key.to_owned(), row)
-            }
-        };
-        std::str::from_utf8(row).unwrap_or_default()
+        if let Some(text) = self.found.get(key) {
+            return text;
+        }
+        let row = self.rows.get(key).unwrap_or_default();
+        if !row.is_empty() {
+            self.there.borrow_mut().push(key.to_owned());
+        }
+        let text = std::str::from_utf8(&row).unwrap_or_default();
+        // The types in sight determine which type declares an extension method.
+        let is_mixed = !self.scopes.is_empty() && !key.starts_with('.') && text.contains('@');
+        let text: Arc<str> = if is_mixed { self.as_seen(text).into() } else { text.into() };
+        self.found.insert(key.to_owned(), text)
     }
 }
 

@@ -301,7 +301,7 @@ impl Reader<'_> {
         if word.is_empty() {
             return Shape::Unknown;
         }
-        let key: Rc<str> = if self.outside { format!("~{word}").into() } else { word.into() };
+        let key: Rc<str> = if self.outside { ["~", word].concat().into() } else { word.into() };
         let mut args = Vec::new();
         if self.peek() == b'{' {
             self.at += 1;

@@ -8,6 +8,7 @@ use super::resolve::predefined;
 use super::shape::Shape;
 use crate::code::integer_range::IntegerRange;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::str::Lines;
@@ -35,6 +36,8 @@ pub struct Candidate<'a> {
 struct Types {
     result: OnceCell<Shape>,
     parameters: OnceCell<Vec<(Modifiers, Shape)>>,
+    /// The parameters for an owner without type arguments.
+    plain: OnceCell<Vec<(Modifiers, Shape)>>,
 }
 
 impl<'a> Candidate<'a> {
@@ -128,16 +131,24 @@ impl<'a> Candidate<'a> {
     }
 
     /// Returns its parameters: the modifiers and the type of each.
-    pub fn parameters(&self) -> Vec<(Modifiers, Shape)> {
+    pub fn parameters(&self) -> Cow<'_, [(Modifiers, Shape)]> {
         let read = |text: &str| {
             let (modifiers, kind) = Modifiers::split_from_type(text);
             (modifiers, Shape::read(kind, self.outside))
         };
-        let parameters = self.line.parameters.split(';').filter(|text| !text.is_empty());
-        let declared = self.types.parameters.get_or_init(|| parameters.map(read).collect());
-        let methods = self.methods();
-        let placed = |(modifiers, shape): &(Modifiers, Shape)| (*modifiers, shape.substitute(self.owner.args(), &methods));
-        declared.iter().map(placed).collect()
+        let declared = || {
+            let parameters = self.line.parameters.split(';').filter(|text| !text.is_empty());
+            self.types.parameters.get_or_init(|| parameters.map(read).collect())
+        };
+        let placed = || {
+            let methods = self.methods();
+            let place = |(modifiers, shape): &(Modifiers, Shape)| (*modifiers, shape.substitute(self.owner.args(), &methods));
+            declared().iter().map(place).collect()
+        };
+        match self.owner.args() {
+            [] => Cow::Borrowed(self.types.plain.get_or_init(placed)),
+            _ => Cow::Owned(placed()),
+        }
     }
 
     /// Returns the constraints of its own type parameters, by their number: `class`, `struct`, or a base as [`Shape`] writes it.
@@ -169,7 +180,12 @@ pub struct World<'a> {
     declared: RefCell<ByName<Lined<'a>>>,
     /// By key and name, the members found from a type without arguments.
     found: RefCell<ByName<Candidate<'a>>>,
+    /// By name, the extension methods that the workspace declares, and those of .NET.
+    extensions: RefCell<FxHashMap<Box<str>, Extensions<'a>>>,
 }
+
+/// The extension methods of a name: those that the workspace declares, and those of .NET.
+type Extensions<'a> = [Rc<[Candidate<'a>]>; 2];
 
 /// Members by the key of a type and their name.
 type ByName<T> = FxHashMap<Rc<str>, FxHashMap<Box<str>, Rc<[T]>>>;
@@ -191,6 +207,7 @@ impl<'a> World<'a> {
             levels: RefCell::default(),
             declared: RefCell::default(),
             found: RefCell::default(),
+            extensions: RefCell::default(),
         }
     }
 
@@ -427,15 +444,35 @@ impl<'a> World<'a> {
     }
 
     /// Returns the extension methods of a name that the workspace declares.
-    pub fn extensions(&self, name: &str) -> Vec<Candidate<'a>> {
+    pub fn extensions(&self, name: &str) -> Rc<[Candidate<'a>]> {
+        let [own, _] = self.all_extensions(name);
+        own
+    }
+
+    /// Returns the extension methods of a name that .NET declares.
+    pub fn outside_extensions(&self, name: &str) -> Rc<[Candidate<'a>]> {
+        let [_, outside] = self.all_extensions(name);
+        outside
+    }
+
+    fn all_extensions(&self, name: &str) -> Extensions<'a> {
+        if let Some(known) = self.extensions.borrow().get(name) {
+            return known.clone();
+        }
         let extensions = self.lookups.row_text(&extension_key(name)).lines();
-        let mut found: Vec<Candidate<'_>> = extensions
+        let mut own: Vec<Candidate<'_>> = extensions
             .filter_map(|line| {
                 let (key, line) = line.split_once('\t')?;
                 Some(Candidate::new(Shape::of_key(key), MemberLine::read(line)?, false))
             })
             .collect();
-        found.sort_by(|a, b| (a.owner.key(), a.line.parameters).cmp(&(b.owner.key(), b.line.parameters)));
+        own.sort_by(|a, b| (a.owner.key(), a.line.parameters).cmp(&(b.owner.key(), b.line.parameters)));
+        let outside = dotnet::extensions(name).iter().filter_map(|(owner, line)| {
+            let owner = Shape::of_key(&format!("~{owner}"));
+            Some(Candidate::new(owner, MemberLine::read(line)?, true))
+        });
+        let found = [own.into(), outside.collect()];
+        self.extensions.borrow_mut().insert(name.into(), found.clone());
         found
     }
 
@@ -444,7 +481,16 @@ impl<'a> World<'a> {
         if shape.key() == Some(key) {
             return Some(shape.clone());
         }
-        self.levels(shape).into_iter().find(|level| level.key() == Some(key))
+        let Shape::Named(own, args) = shape else {
+            return self.levels(shape).into_iter().find(|level| level.key() == Some(key));
+        };
+        let levels = self.levels_of_key(own, args.len());
+        let may_be = |level: &&Shape| !matches!(level, Shape::Named(own, _) if **own != *key);
+        let filled = |level: &Shape| match args.is_empty() {
+            true => level.clone(),
+            false => level.substitute(args, &[]),
+        };
+        levels.iter().filter(may_be).map(filled).find(|level| level.key() == Some(key))
     }
 
     /// Returns the type of the numbers that an enum's members stand for; unknown for one of .NET.
@@ -462,10 +508,13 @@ impl<'a> World<'a> {
             return self.delegate(args.first()?);
         }
         if let Some(outside) = key.strip_prefix('~') {
-            let found = dotnet::get(outside).filter(|found| found.kind == 'd')?;
-            let line = found.members("Invoke").next()?;
-            let candidate = Candidate::new(shape.clone(), line, true);
-            let parameters = candidate.parameters().into_iter().map(|(_, shape)| shape).collect();
+            if dotnet::get(outside).is_none_or(|found| found.kind != 'd') {
+                return None;
+            }
+            let mut invoke = Vec::new();
+            self.declared(shape, "Invoke", &mut invoke);
+            let candidate = invoke.first()?;
+            let parameters = candidate.parameters().into_owned().into_iter().map(|(_, shape)| shape).collect();
             return Some((parameters, candidate.result()));
         }
         let line = self.type_line(key)?;

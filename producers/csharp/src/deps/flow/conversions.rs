@@ -53,7 +53,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if is_noted
             && let (Shape::Tuple(_), Expression::Tuple(_)) = (from, value)
             && let Some((by, _)) = self.conversion(from, to)
-            && let Some((_, parameter @ Shape::Tuple(_))) = by.parameters().pop()
+            && let Some((_, parameter @ Shape::Tuple(_))) = by.parameters().into_owned().pop()
         {
             self.note_conversion(value, from, &parameter, certain);
         }

@@ -107,7 +107,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let fitting = found.iter().find(|candidate| candidate.parameters().len() == count);
                 fitting.map_or_else(
                     || vec![Shape::Unknown; count],
-                    |candidate| candidate.parameters().into_iter().map(|(_, shape)| shape).collect(),
+                    |candidate| candidate.parameters().into_owned().into_iter().map(|(_, shape)| shape).collect(),
                 )
             }
             _ => vec![Shape::Unknown; count],
@@ -140,5 +140,5 @@ impl<'f, 'a> Flow<'f, 'a> {
 
 /// Returns the types of the parameters.
 fn types_of(candidate: &Candidate<'_>) -> Vec<Shape> {
-    candidate.parameters().into_iter().map(|(_, shape)| shape).collect()
+    candidate.parameters().into_owned().into_iter().map(|(_, shape)| shape).collect()
 }

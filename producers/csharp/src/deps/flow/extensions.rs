@@ -4,7 +4,6 @@ use super::Flow;
 use super::overload_resolution::{Chosen, NOT_CALLABLE, SPANS};
 use super::parameters::takes;
 use crate::code::ast::{Argument, Name};
-use crate::deps::dotnet;
 use crate::deps::shape::Shape;
 use crate::deps::world::Candidate;
 
@@ -25,15 +24,14 @@ impl<'f, 'a> Flow<'f, 'a> {
                 found.push((score, candidate));
             }
         }
-        for (owner, line) in dotnet::extensions(name).iter().filter(|_| !of_type) {
+        for candidate in self.world.outside_extensions(name).iter().filter(|_| !of_type) {
+            let owner = candidate.owner.key().unwrap_or_default().trim_start_matches('~');
             let namespace = owner.rsplit_once('.').map_or("", |(namespace, _)| namespace);
             if !self.opened.contains_key(namespace) && !crate::deps::resolve::IMPLICIT.contains(&namespace) {
                 continue;
             }
-            let Some(line) = dotnet::MemberLine::read(line) else { continue };
-            let candidate = Candidate::new(Shape::of_key(&format!("~{owner}")), line, true);
-            if let Some(score) = allowed(&candidate) {
-                found.push((score, candidate));
+            if let Some(score) = allowed(candidate) {
+                found.push((score, candidate.clone()));
             }
         }
         // If some are known to accept the receiver, drop those for which it is unknown.

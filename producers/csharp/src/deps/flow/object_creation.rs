@@ -162,7 +162,7 @@ impl<'f> Flow<'f, '_> {
         match (taking.next(), taking.next()) {
             (Some(only), None) => {
                 let open = vec![Shape::Unknown; only.line.arity as usize];
-                let kinds = only.parameters().into_iter().map(|(_, kind)| kind);
+                let kinds = only.parameters().into_owned().into_iter().map(|(_, kind)| kind);
                 kinds.map(|kind| kind.substitute(&[], &open)).collect()
             }
             (Some(_), Some(_))
@@ -181,7 +181,7 @@ impl<'f> Flow<'f, '_> {
     fn convert_added(&mut self, shape: &Shape, values: &[Expression], given: &[Shape]) {
         let found = self.members_of(shape, "Add");
         if let Some(best) = self.best_taking(&found, given) {
-            for ((value, given), (_, kind)) in values.iter().zip(given).zip(best.parameters()) {
+            for ((value, given), (_, kind)) in values.iter().zip(given).zip(best.parameters().into_owned()) {
                 self.note_conversion(value, given, &kind, true);
             }
         }

@@ -233,7 +233,7 @@ impl<'f> Flow<'f, '_> {
             .collect::<Vec<_>>();
         let rank = |one: &Candidate<'_>| -> Option<u32> {
             let parameters = one.parameters();
-            let [(_, first), (_, second)] = parameters.as_slice() else {
+            let [(_, first), (_, second)] = &*parameters else {
                 return None;
             };
             Some(self.conversion_rank(first, left.without_null(), &mut [])? + self.conversion_rank(second, right.without_null(), &mut [])?)

@@ -347,7 +347,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         args: &[Argument],
         shapes: &[Option<Shape>],
     ) -> Chosen<'a> {
-        let mut parameters = candidate.parameters();
+        let mut parameters = candidate.parameters().into_owned();
         let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
         let mut score = 0_i64;
         if explicit.len() == bindings.len() {

@@ -85,7 +85,7 @@ impl<'f> Flow<'f, '_> {
             self.indexed(list, &[], &[predefined("int")], place);
         }
         let has_slice = parts.iter().any(|part| matches!(part, Pattern::Slice(_)));
-        let takes_range = |one: &Candidate<'_>| matches!(one.parameters().as_slice(), [(_, only)] if only.key() == Some(RANGE));
+        let takes_range = |one: &Candidate<'_>| matches!(&*one.parameters(), [(_, only)] if only.key() == Some(RANGE));
         if has_slice && !self.members_of(list, INDEXER).iter().any(takes_range) {
             self.implied(list, "Slice", &[predefined("int"), predefined("int")], place);
         }
@@ -108,7 +108,7 @@ impl<'f> Flow<'f, '_> {
 
     /// Returns the type of the elements that an indexer of numbers returns.
     fn indexed_element(&self, list: &Shape) -> Shape {
-        let takes_number = |one: &&Candidate<'_>| matches!(one.parameters().as_slice(), [(_, only)] if only.key() != Some(RANGE));
+        let takes_number = |one: &&Candidate<'_>| matches!(&*one.parameters(), [(_, only)] if only.key() != Some(RANGE));
         let found = self.members_of(list, INDEXER);
         found.iter().find(takes_number).map_or(Shape::Unknown, Candidate::result)
     }
@@ -118,7 +118,7 @@ impl<'f> Flow<'f, '_> {
         if matches!(list, Shape::Array(_)) || list.key() == Some("~System.String") {
             return list.clone();
         }
-        let takes_range = |one: &Candidate<'_>| matches!(one.parameters().as_slice(), [(_, only)] if only.key() == Some(RANGE));
+        let takes_range = |one: &Candidate<'_>| matches!(&*one.parameters(), [(_, only)] if only.key() == Some(RANGE));
         let indexers = self.members_of(list, INDEXER);
         let slices = self.members_of(list, "Slice").into_iter();
         let mut found = indexers

@@ -55,7 +55,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             let opened = self.opened.contains_key(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
             opened && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
         };
-        self.world.extensions(name).into_iter().filter(is_open)
+        let found = self.world.extensions(name);
+        let open: Vec<Candidate<'a>> = found.iter().filter(|one| is_open(one)).cloned().collect();
+        open.into_iter()
     }
 
     /// Records the operator of an extension block that takes these operands (also one of an assignment); returns the result's shape.
@@ -64,7 +66,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             return None;
         }
         let fits = |candidate: &Candidate<'a>| -> Option<(u32, Shape)> {
-            let mut parameters = candidate.parameters();
+            let mut parameters = candidate.parameters().into_owned();
             if candidate.is_static() && !parameters.is_empty() {
                 // The first parameter is the extended type.
                 parameters.remove(0);
@@ -87,9 +89,12 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Whether an operator is not applicable because it narrows a number, to its own parameter or to that of a conversion to it.
     fn narrows_variable(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> bool {
         let parameters = candidate.parameters();
-        let mut pairs = values.iter().zip(operands).zip(&parameters);
+        let mut pairs = values.iter().zip(operands).zip(parameters.iter());
         pairs.any(|((value, operand), (_, parameter))| {
-            let converted = || self.conversion(operand, parameter).and_then(|(by, _)| by.parameters().pop());
+            let converted = || {
+                self.conversion(operand, parameter)
+                    .and_then(|(by, _)| by.parameters().into_owned().pop())
+            };
             self.narrows(value, operand, parameter) || converted().is_some_and(|(_, by)| self.narrows(value, operand, &by))
         })
     }
@@ -97,7 +102,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Returns how well operands convert to the parameters of an operator; `None` if they do not.
     fn operator_fit(&self, candidate: &Candidate<'_>, values: &[&Expression], operands: &[&Shape]) -> Option<u32> {
         let parameters = candidate.parameters();
-        let mut lambdas = values.iter().zip(&parameters).filter(|(value, _)| is_lambda(value));
+        let mut lambdas = values.iter().zip(parameters.iter()).filter(|(value, _)| is_lambda(value));
         if !lambdas.all(|(value, (_, parameter))| self.suits(parameter, value) > 0) {
             return None;
         }
@@ -216,7 +221,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     ) {
         let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
         self.record_by_overflow(chosen, name, place, is_certain, call_of(&arguments, false));
-        for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
+        for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters().into_owned()) {
             match is_lambda(value) {
                 true => self.operand_lambda(value, &parameter, is_open),
                 false => _ = self.note_conversion(value, operand, &parameter, true),

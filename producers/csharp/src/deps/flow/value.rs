@@ -577,7 +577,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let same = || found.iter().find(|candidate| candidate.parameters().len() == given.len());
         let chosen = best.map(|(_, one)| one).or_else(same).unwrap_or(&found[0]).clone();
         self.used(&chosen.owner, INDEXER, place, true, Some(unnamed_calls::call_of(given, false)));
-        for ((value, given), (_, parameter)) in values.iter().zip(given).zip(chosen.parameters()) {
+        for ((value, given), (_, parameter)) in values.iter().zip(given).zip(chosen.parameters().into_owned()) {
             self.note_conversion(value, given, &parameter, true);
         }
         chosen.result()
