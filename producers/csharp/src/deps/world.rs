@@ -15,6 +15,9 @@ use std::str::Lines;
 /// Name of the line for the builder of a collection type: its result is the type that declares the method, which the field of names has.
 pub const BUILDER: &str = "[]";
 
+/// The name of indexers.
+pub const INDEXER: &str = "this[]";
+
 /// Maximum number of types that a lookup visits.
 const MOST_LEVELS: usize = 96;
 
@@ -46,6 +49,11 @@ impl<'a> Candidate<'a> {
             outside,
             types: Rc::default(),
         }
+    }
+
+    /// Whether a member of this name may have overloads, also in bases: a method, an operator, an extension member or an indexer.
+    fn is_overloadable(&self, name: &str) -> bool {
+        self.is_method() || name == INDEXER
     }
 
     /// Whether it is a method, an operator or an extension member.
@@ -361,8 +369,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Returns the members of a name as seen from a type. A value hides all members of further bases; methods overload those. A class does
-    /// not have the members of the interfaces that it implements.
+    /// Returns the members of a name as seen from a type. A value hides all members of further bases; methods and indexers overload those. A
+    /// class does not have the members of the interfaces that it implements.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let Shape::Named(key, args) = shape else {
             return self.candidates_named(shape, name, &|_| true);
@@ -413,7 +421,7 @@ impl<'a> World<'a> {
             if at > 0 && !interfaces && found[before..].iter().any(|candidate| candidate.line.flags.ends_with('i')) {
                 found.truncate(before);
             }
-            if found[before..].iter().any(|candidate| !candidate.is_method()) {
+            if found[before..].iter().any(|candidate| !candidate.is_overloadable(name)) {
                 if before > 0 {
                     found.truncate(before);
                 }
