@@ -96,8 +96,13 @@ impl<'a> Candidate<'a> {
         !self.outside && !self.is_method() && self.line.flags.contains('k')
     }
 
-    /// Returns the range of the value of a constant of the type `int`.
-    pub fn range_of_constant(&self) -> Option<IntegerRange> {
+    /// Returns the type and the name of the constant whose value a constant has.
+    fn origin(&self) -> Option<(&'a str, &'a str)> {
+        self.line.names.split_once('#').filter(|_| self.is_constant())
+    }
+
+    /// Returns the range of the value of a constant of the type `int` or `long`, as far as it does not depend on another type.
+    fn range_of_own_value(&self) -> Option<IntegerRange> {
         let digits = self.line.flags.split_once('k').filter(|_| self.is_constant())?.1;
         IntegerRange::from_digit(digits.chars().next()?)
     }
@@ -164,6 +169,9 @@ impl<'a> Candidate<'a> {
 
 /// Maximum number of overloads of one type that a call considers. A use of any overload is a use of the same member.
 const MOST_OVERLOADS: usize = 100;
+
+/// Maximum number of constants of other types that lead to the value of a constant.
+const MOST_ORIGINS: usize = 8;
 
 /// Maximum number of bases of a type that are visited.
 const MOST_BASES: usize = 64;
@@ -432,6 +440,24 @@ impl<'a> World<'a> {
             self.declared(&Shape::of_key("~System.Object"), name, &mut found);
         }
         found
+    }
+
+    /// Returns the range of the value of a constant of the type `int` or `long`.
+    pub fn range_of_constant(&self, constant: &Candidate<'a>) -> Option<IntegerRange> {
+        let mut of = constant.clone();
+        for _ in 0..MOST_ORIGINS {
+            let Some(range) = of.range_of_own_value() else {
+                let (key, name) = of.origin()?;
+                of = self.lookup(&Shape::of_key(key), name).into_iter().next()?;
+                continue;
+            };
+            return Some(match constant.result() == predefined("long") {
+                true if range.is_negative() => IntegerRange::NegativeLong,
+                true => IntegerRange::Long,
+                false => range,
+            });
+        }
+        None
     }
 
     /// Returns the extension methods of a name that the workspace declares.
