@@ -32,8 +32,8 @@ pub fn is_reserved(word: &str) -> bool {
     letter < 26 && RESERVED[FIRST[letter]..FIRST[letter + 1]].contains(&word)
 }
 
-/// Keywords that name a type.
-pub(crate) fn is_predefined(word: &str) -> bool {
+/// Whether a word is a keyword that names a type, or `void`.
+pub fn is_predefined(word: &str) -> bool {
     matches!(
         word,
         "bool"
