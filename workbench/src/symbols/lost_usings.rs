@@ -72,12 +72,19 @@ fn is_alias(syntax: &Syntax, name: &str) -> bool {
 pub(super) struct RemovedUsings(BTreeMap<String, BTreeSet<String>>);
 
 impl RemovedUsings {
-    /// Finds the removed directives whose targets nothing else opens in their file.
-    pub(super) fn from_edits(files: &[EditedFile], globals: &GlobalUsings, with_packages: &BTreeSet<String>) -> Self {
+    /// Finds the removed directives whose targets nothing else opens in their file; of a moved file also the global ones of its former path.
+    pub(super) fn from_edits(
+        files: &[EditedFile],
+        former_paths: &BTreeMap<String, String>,
+        globals: &GlobalUsings,
+        with_packages: &BTreeSet<String>,
+    ) -> Self {
         let mut found = BTreeMap::new();
         for file in files {
             let [before, after] = [&file.before, &file.after].map(|text| parse_code(text, &BTreeSet::new()));
-            let was: BTreeSet<&str> = targets_of_usings(&before).collect();
+            let former = former_paths.get(&file.path).into_iter().flat_map(|path| globals.of_file(path));
+            let former = former.map(|target| target.trim_start_matches("global::"));
+            let was: BTreeSet<&str> = targets_of_usings(&before).chain(former).collect();
             let own: BTreeSet<&str> = targets_of_usings(&after).collect();
             // A package whose using directive is new may declare the names.
             if with_packages.contains(&file.path) && !own.is_subset(&was) {
