@@ -16,8 +16,8 @@ pub fn is_reserved(word: &str) -> bool {
     RESERVED.binary_search(&word).is_ok()
 }
 
-/// Keywords that name a type.
-pub(crate) fn is_predefined(word: &str) -> bool {
+/// Whether a word is a keyword that names a type, or `void`.
+pub fn is_predefined(word: &str) -> bool {
     matches!(
         word,
         "bool"

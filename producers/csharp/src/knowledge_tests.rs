@@ -325,12 +325,12 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@17 e4dfdc986cd3
-    csharp/mentions@17 b54c27ff710a
+    csharp/mentions@18 e4dfdc986cd3
+    csharp/mentions@18 b54c27ff710a
     csharp/api-deps@10 0ce448befa57
     csharp/deps@35 a9655e293004
-    csharp/facts@26 e8b168145421
-    csharp/signatures@22 9b07cd253a5c
+    csharp/facts@27 e8b168145421
+    csharp/signatures@23 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     ");

@@ -38,7 +38,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 17)
+        ProducerId::new("csharp/mentions", 18)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -86,6 +86,10 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         }
     }
     let constants = OwnConstants::from_type(whole);
+    let declared = whole.members.iter().filter_map(|placed| declared_member(placed, &constants));
+    let declared: Vec<Declared> = declared.chain(header_constructor(whole)).collect();
+    let origins = declared.iter().filter_map(|declared| declared.origin.rsplit_once('.'));
+    keys.extend(origins.flat_map(|(owner, _)| owner.split('.')).map(str::to_owned));
     Mentions {
         symbol: whole.symbol.clone(),
         scope: scope.to_owned(),
@@ -97,12 +101,7 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         inherits_docs: docs().any(|xml| xml.contains("<inheritdoc")),
         references,
         builder: collection_builder(&whole.attributes),
-        declared: whole
-            .members
-            .iter()
-            .filter_map(|placed| declared_member(placed, &constants))
-            .chain(header_constructor(whole))
-            .collect(),
+        declared,
         parts,
     }
 }
@@ -197,6 +196,7 @@ fn declared_member(placed: &PlacedMember, constants: &OwnConstants<'_>) -> Optio
         optional: defaults::count_defaults(&member.body),
         priority: priority(&member.attributes),
         range: constants.range_of(member),
+        origin: constants.path_of_origin(member).unwrap_or_default(),
     })
 }
 
@@ -223,6 +223,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
         optional: whole.bodies.iter().map(|body| defaults::count_defaults(body)).max().unwrap_or(0),
         priority: 0,
         range: None,
+        origin: String::new(),
     })
 }
 

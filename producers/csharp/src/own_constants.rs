@@ -38,13 +38,33 @@ impl<'c> OwnConstants<'c> {
     pub(crate) fn range_of(&self, member: &Member) -> Option<IntegerRange> {
         let kind = type_of_constant(member).filter(|kind| matches!(*kind, "int" | "long"))?;
         if let Some(value) = self.value_of(&member.name, DEEPEST) {
-            return Some(value.to_range());
+            return value.to_range();
         }
         match code::body(&member.body, false).as_slice() {
             [Statement::Return(Expression::Literal(Literal::Default, _))] if kind == "int" => Some(IntegerRange::SByte),
             [Statement::Return(value)] if kind == "int" => value.integer_range(),
             _ => None,
         }
+    }
+
+    /// Returns the path of the other type's constant that a constant of the type `int` or `long` is set to, such as `Limits.Most`.
+    pub(crate) fn path_of_origin(&self, member: &Member) -> Option<String> {
+        type_of_constant(member).filter(|kind| matches!(*kind, "int" | "long"))?;
+        let body = code::body(&member.body, false);
+        let [Statement::Return(value)] = body.as_slice() else { return None };
+        let mut value = value;
+        while let Expression::Chain(inner, links) = value
+            && links.is_empty()
+        {
+            value = inner;
+        }
+        let path = value.member_path().filter(|path| path.len() > 1)?;
+        let names: Vec<&str> = path
+            .iter()
+            .filter(|name| name.args.is_empty())
+            .map(|name| name.word.text.as_str())
+            .collect();
+        (names.len() == path.len() && self.range_of(member).is_none()).then(|| names.join("."))
     }
 
     /// Returns the value of a constant by its name, which may follow the name of the type.

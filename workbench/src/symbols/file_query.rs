@@ -28,7 +28,9 @@ pub fn path_in_query(text: &str) -> Option<String> {
     }
     let path = path.replace('\\', "/");
     let path = path.strip_prefix("./").unwrap_or(&path);
-    let is_path = path.contains(['.', '/']) && !path.starts_with('/') && !path.contains(['*', '?', '<', '(', '#', ':']);
+    // A file's name may contain a `#` or brackets: `Snapshots/Test.Get#A.g.cs`.
+    let is_member = !path.ends_with(".cs") && path.contains(['(', '#']);
+    let is_path = path.contains(['.', '/']) && !path.starts_with('/') && !path.contains(['*', '?', '<', ':']) && !is_member;
     is_path.then(|| path.to_owned())
 }
 
@@ -89,6 +91,7 @@ mod tests {
             ("Store.Get(int)", None),
             ("global::N.A", None),
             ("N.A#M", None),
+            ("src/Test.Get#A (1).cs:7", Some("src/Test.Get#A (1).cs")),
             ("//types/A:outline", None),
         ] {
             assert_eq!(path_in_query(text).as_deref(), path, "{text}");

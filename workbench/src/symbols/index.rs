@@ -9,7 +9,7 @@ use engine::values::case_folding::{fold, folded};
 use engine::values::digest::Digest;
 use engine::values::table::Table;
 use memchr::memmem::Finder;
-use producers::csharp::deps::declarations::TypeLine;
+use producers::csharp::deps::declarations::{TypeLine, extension_key};
 use producers::csharp::deps::dotnet::MemberLine;
 use producers::csharp::deps::lookups::{Lookups, TableRows};
 use producers::csharp::deps::shape::Shape;
@@ -178,6 +178,12 @@ impl Symbols {
     /// Returns the output of `//index:declarations`.
     pub fn declarations(&self) -> &[u8] {
         &self.declarations
+    }
+
+    /// Whether the workspace declares extension members of a name.
+    pub fn has_extensions(&self, name: &str) -> bool {
+        let declarations = Table::open(&self.declarations).expect("invariant: it was opened before");
+        declarations.get(&extension_key(name)).is_some()
     }
 
     /// Returns the number of types.

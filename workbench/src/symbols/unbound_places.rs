@@ -1,6 +1,7 @@
 //! Finds names that are not bound: in code that `#if` excludes, in attributes of assemblies and in using directives. The number of arguments excludes
 //! some calls of a method; all other places are possible uses.
 
+use super::excluded_code::ExcludedCode;
 use super::outputs::{Outputs, file_label};
 use super::usages::{Usages, UseDoubt};
 use super::word_index::WordSource;
@@ -23,6 +24,10 @@ pub(super) struct SearchedName<'s> {
     pub(super) is_type: bool,
     /// Whether the subject is a constructor.
     pub(super) is_constructor: bool,
+    /// Whether a type of this simple name may have the subject: as its own member, of a base or of an heir.
+    pub(super) may_have: Box<dyn Fn(&str) -> bool + 's>,
+    /// Whether the workspace declares extension members of the name.
+    pub(super) is_extension: bool,
 }
 
 impl SearchedName<'_> {
@@ -104,13 +109,19 @@ fn unbound_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<
 /// Returns the places where excluded code may refer to the subject.
 fn excluded_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<usize> {
     let tokens = lex(text).tokens;
+    let code = ExcludedCode::read(text, &tokens);
     let own = wanted.method.unwrap_or_default();
     let required = own.iter().filter(|one| !one.optional && !one.params).count();
     let receiver = usize::from(own.first().is_some_and(|one| one.this));
     let most = if own.iter().any(|one| one.params) { usize::MAX } else { own.len() };
+    // What another type declares, or has as its own member.
+    let is_of_other = |at: usize| {
+        let is_own = code.is_declared(at) || code.is_of_this(at) && !wanted.is_extension;
+        !wanted.is_type && is_own && code.type_around(at).is_some_and(|around| !(wanted.may_have)(around))
+    };
     let may_be = |at: usize| {
         let is_declared = || at > 0 && matches!(tokens[at - 1].text(text), "class" | "struct" | "record" | "~");
-        if wanted.is_constructor && is_declared() {
+        if wanted.is_constructor && is_declared() || code.is_of_directive(at) || is_of_other(at) {
             return false;
         }
         let next = tokens.get(at + 1).filter(|next| next.text(text) == "(");
@@ -151,6 +162,8 @@ mod tests {
             method,
             is_type: false,
             is_constructor: false,
+            may_have: Box::new(|_| true),
+            is_extension: false,
         };
         let text = "class C {\n#if X\n int A => M(1, 2, 3) + N(1);\n int B => M() + M(1);\n#else\n int D => M(1);\n#endif\n}\n";
         let compiled = blank(text, &BTreeSet::new());
@@ -161,6 +174,17 @@ mod tests {
             excluded_places(text, &blank(text, &BTreeSet::from(["X".to_owned()])), &wanted(Some(&own))).len(),
             1
         );
+    }
+
+    #[test]
+    fn members_of_other_types_in_excluded_code_are_no_uses() {
+        let text = "class A { public void Go(int a) { } public int On; }\nclass B : A { }\nclass C { }\n";
+        let other = "class D {\n#if On\nvoid Go(int a) { }\nvoid M() { this.Go(1); Go(2); }\nint On;\n#endif\n}
+partial class B2 : B {\n#if OLD\nvoid N() { this.Go(3); }\n#endif\n}\n#if OLD\nclass E : A { void O() { base.Go(4); } }\n#endif\n";
+        let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);
+        let mut lines = |symbol: &str| -> Vec<u32> { find_usages(&mut sample, symbol).1.possible.keys().map(|place| place.line).collect() };
+        assert_eq!(lines("A.Go"), [4, 10, 14]);
+        assert_eq!(lines("A.On"), [0_u32; 0]);
     }
 
     #[test]

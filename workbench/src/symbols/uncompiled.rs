@@ -1,6 +1,7 @@
 //! Declarations in code that `#if` excludes: code for another target framework than that of the evaluated project, or under symbols that no project
 //! defines. The index has no types or members for them; `//files/F:variants` lists them.
 
+use super::dotnet_names::describe_dotnet;
 use super::outputs::{Outputs, SymbolError, file_label};
 use super::word_index::WordSource;
 use producers::csharp::variants::{Uncompiled, Variant};
@@ -51,6 +52,18 @@ pub fn find_uncompiled<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<Un
     }
     found.sort();
     Ok(found)
+}
+
+/// Returns the types whose code contains a simple name that neither the workspace nor .NET declares: a package, a source generator or a local does.
+///
+/// # Errors
+/// When outputs cannot be read.
+pub fn types_that_name<O: Outputs>(outputs: &mut O, name: &str) -> Result<Vec<String>, O::Error> {
+    if describe_dotnet(name, true).is_some() || segments(name).len() > 1 {
+        return Ok(Vec::new());
+    }
+    let words = outputs.word_index(WordSource::Mentions)?;
+    Ok(words.holders(plain_name(name), "").map(|(user, _)| user.name()).collect())
 }
 
 /// Returns the declarations of a file in code that `#if` excludes, as `//files/F:variants` lists them.
@@ -115,6 +128,17 @@ namespace N { public class Both {
             assert_eq!(found(name), [poly], "{name}");
         }
         for name in ["New", "Other.Old", "Pa", ""] {
+            assert_eq!(found(name), [""; 0], "{name}");
+        }
+    }
+
+    #[test]
+    fn code_that_names_what_a_generator_declares_is_found() {
+        let text = "namespace N { public class A { [Made(MadeKind.Get)] public void M() { System.Console.WriteLine(); } } public class B { MadeKind K; } }";
+        let mut sample = Sample::from_files(&[("a#b @c%d e+f.cs", text)]);
+        let mut found = |name: &str| types_that_name(&mut sample, name).expect("outputs");
+        assert_eq!(found("MadeKind"), ["N.A", "N.B"]);
+        for name in ["Console", "MadeKind.Get", "Nothing"] {
             assert_eq!(found(name), [""; 0], "{name}");
         }
     }

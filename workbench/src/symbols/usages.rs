@@ -22,6 +22,7 @@ use producers::csharp::hashes::Access;
 use producers::csharp::related_types::{dotnet_bases_with_member, dotnet_interfaces_of_heirs, interfaces_of_heirs, related_types};
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{Call, Place, UseKind, is_dotnet_interface};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Whether uses of a member never contain its name: constructors, indexers, operators.
@@ -171,7 +172,7 @@ pub fn usages_of_all<O: Outputs>(
     };
     note_unreferenced(symbols, &visibility, subjects, &naming, &mut found)?;
     let searches = Search::all(outputs, symbols, subjects, &visibility)?;
-    let wanted: Vec<SearchedName<'_>> = searches.iter().map(Search::wanted_by_name).collect();
+    let wanted: Vec<SearchedName<'_>> = searches.iter().map(|search| search.wanted_by_name(symbols)).collect();
     add_unbound(outputs, &wanted, |at, file| searches[at].is_seen_in(file), &mut found)?;
     let tables = match labels.is_empty() {
         true => Vec::new(),
@@ -359,7 +360,12 @@ impl<'s> Search<'s> {
     }
 
     /// Returns the description of the subject for names that nothing binds.
-    fn wanted_by_name(&self) -> SearchedName<'_> {
+    fn wanted_by_name<'a>(&'a self, symbols: &'a Symbols) -> SearchedName<'a> {
+        let kin: OnceCell<BTreeSet<String>> = OnceCell::new();
+        let may_have = move |name: &str| {
+            let kin = kin.get_or_init(|| self.names_of_kin(symbols));
+            kin.contains(name) || symbols.types_named(name).next().is_none()
+        };
         let is_constructor = self.word == ".ctor";
         let method = self.wanted.as_ref().filter(|one| one.kind == "method" || is_constructor);
         SearchedName {
@@ -371,7 +377,18 @@ impl<'s> Search<'s> {
             method: method.map(|one| one.parameters.as_slice()),
             is_type: self.subject.name.is_none() || is_constructor,
             is_constructor,
+            may_have: Box::new(may_have),
+            is_extension: symbols.has_extensions(self.word),
         }
+    }
+
+    /// Returns the simple names of the declaring type, of its bases and heirs, and of related types.
+    fn names_of_kin(&self, symbols: &Symbols) -> BTreeSet<String> {
+        let declaring = self.subject.declaring();
+        let bases = symbols.bases(declaring);
+        let heirs = symbols.all_heirs(declaring).into_iter();
+        let all = heirs.chain(bases.iter().chain(self.related.keys()).map(String::as_str));
+        all.chain([declaring]).map(|key| simple_name(key).to_owned()).collect()
     }
 
     /// Whether code in a file may see the subject.

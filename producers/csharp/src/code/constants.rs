@@ -42,6 +42,8 @@ impl Expression {
 pub enum Constant {
     Int(i32),
     Long(i64),
+    /// A `bool`.
+    Bool(bool),
 }
 
 impl Constant {
@@ -50,19 +52,25 @@ impl Constant {
         match self {
             Self::Int(value) => value.into(),
             Self::Long(value) => value,
+            Self::Bool(value) => value.into(),
         }
     }
 
-    pub fn to_range(self) -> IntegerRange {
-        match self {
+    /// Returns the range of the value of an `int` or `long`.
+    pub fn to_range(self) -> Option<IntegerRange> {
+        Some(match self {
             Self::Int(value) => IntegerRange::of_value(value.into()),
             Self::Long(value) if value < 0 => IntegerRange::NegativeLong,
             Self::Long(_) => IntegerRange::Long,
-        }
+            Self::Bool(_) => return None,
+        })
     }
 
     /// Returns the constant as a value of a type; `None` if it does not fit.
     pub fn cast(self, word: &str) -> Option<Self> {
+        if matches!(self, Self::Bool(_)) {
+            return (word == "bool").then_some(self);
+        }
         let value = self.to_long();
         let does_fit = match word {
             "long" => return Some(Self::Long(value)),
@@ -80,10 +88,19 @@ impl Constant {
     fn operate(self, sign: &str, right: Self) -> Option<Self> {
         let (first, second) = (self.to_long(), right.to_long());
         let value = match (sign, self, right) {
+            ("==", ..) => return Some(Self::Bool(first == second)),
+            ("!=", ..) => return Some(Self::Bool(first != second)),
+            ("&&" | "&", Self::Bool(one), Self::Bool(other)) => return Some(Self::Bool(one && other)),
+            ("||" | "|", Self::Bool(one), Self::Bool(other)) => return Some(Self::Bool(one || other)),
+            (_, Self::Bool(_), _) | (_, _, Self::Bool(_)) => return None,
+            ("<", ..) => return Some(Self::Bool(first < second)),
+            ("<=", ..) => return Some(Self::Bool(first <= second)),
+            (">", ..) => return Some(Self::Bool(first > second)),
+            (">=", ..) => return Some(Self::Bool(first >= second)),
             // The lower five or six bits of the right operand count.
-            ("<<" | ">", Self::Int(value), Self::Int(count)) => {
+            ("<<" | ">>", Self::Int(value), Self::Int(count)) => {
                 let count = count.cast_unsigned();
-                let shifted = if sign == ">" {
+                let shifted = if sign == ">>" {
                     value.wrapping_shr(count)
                 } else {
                     value.wrapping_shl(count)
@@ -91,7 +108,7 @@ impl Constant {
                 return Some(Self::Int(shifted));
             }
             ("<<", _, Self::Int(count)) => first.wrapping_shl(count.cast_unsigned()),
-            (">", _, Self::Int(count)) => first.wrapping_shr(count.cast_unsigned()),
+            (">>", _, Self::Int(count)) => first.wrapping_shr(count.cast_unsigned()),
             ("|", ..) => first | second,
             ("^", ..) => first ^ second,
             ("&", ..) => first & second,
@@ -118,7 +135,7 @@ pub fn constant_value(text: &str, named: &mut dyn FnMut(&str) -> Option<Constant
         end: cursor.end,
         named,
     };
-    let value = evaluation.value(0, DEEPEST);
+    let value = evaluation.conditional(DEEPEST);
     value.filter(|_| evaluation.at == cursor.end)
 }
 
@@ -135,8 +152,11 @@ impl Cursor<'_> {
             named: &mut |_| None,
         };
         let number = evaluation.value(0, DEEPEST).filter(|_| evaluation.at == self.at);
-        match (number, value.first_place()) {
-            (Some(number @ Constant::Int(_)), Some(place)) => Expression::Literal(Literal::Integer(number.to_range()), place),
+        let range = number
+            .filter(|number| matches!(number, Constant::Int(_)))
+            .and_then(Constant::to_range);
+        match (range, value.first_place()) {
+            (Some(range), Some(place)) => Expression::Literal(Literal::Integer(range), place),
             _ => value,
         }
     }
@@ -156,20 +176,50 @@ impl<'t> Evaluation<'_, 't, '_> {
         if at < self.end { self.cursor.text_at(at) } else { "" }
     }
 
+    /// Evaluates an expression that may be conditional.
+    fn conditional(&mut self, depth: u32) -> Option<Constant> {
+        let value = self.value(0, depth)?;
+        if self.text_of_token(self.at) != "?" {
+            return Some(value);
+        }
+        let depth = depth.checked_sub(1)?;
+        self.at += 1;
+        let yes = self.conditional(depth)?;
+        self.at += 1;
+        if self.text_of_token(self.at - 1) != ":" {
+            return None;
+        }
+        let no = self.conditional(depth)?;
+        let Constant::Bool(is_met) = value else { return None };
+        let chosen = if is_met { yes } else { no };
+        match (yes, no) {
+            (Constant::Long(_), _) | (_, Constant::Long(_)) => chosen.cast("long"),
+            _ => Some(chosen),
+        }
+    }
+
     /// Evaluates operands and the operators that bind tighter than `floor`; `None` if a part is no such constant, or a value does not fit.
     fn value(&mut self, floor: u8, depth: u32) -> Option<Constant> {
         let mut left = self.operand(depth)?;
         loop {
             let sign = self.text_of_token(self.at);
-            let is_shift = sign == ">" && self.text_of_token(self.at + 1) == ">" && self.text_of_token(self.at + 2) != ">";
-            let (level, length) = match sign {
-                "|" => (4, 1),
-                "^" => (5, 1),
-                "&" => (6, 1),
-                "<<" => (9, 1),
-                ">" if is_shift => (9, 2),
-                "+" | "-" => (10, 1),
-                "*" | "/" | "%" => (11, 1),
+            let next = self.text_of_token(self.at + 1);
+            let (sign, length) = match sign {
+                ">" if next == ">" && self.text_of_token(self.at + 2) != ">" => (">>", 2),
+                ">" if next == "=" => (">=", 2),
+                sign => (sign, 1),
+            };
+            let level = match sign {
+                "||" => 2,
+                "&&" => 3,
+                "|" => 4,
+                "^" => 5,
+                "&" => 6,
+                "==" | "!=" => 7,
+                "<" | "<=" | ">" | ">=" => 8,
+                "<<" | ">>" => 9,
+                "+" | "-" => 10,
+                "*" | "/" | "%" => 11,
                 _ => return Some(left),
             };
             if level <= floor {
@@ -192,7 +242,7 @@ impl<'t> Evaluation<'_, 't, '_> {
                 self.operand(depth)?.cast(self.text_of_token(at + 1))
             }
             "(" => {
-                let inner = self.value(0, depth)?;
+                let inner = self.conditional(depth)?;
                 self.at += 1;
                 (self.text_of_token(self.at - 1) == ")").then_some(inner)
             }
@@ -202,6 +252,12 @@ impl<'t> Evaluation<'_, 't, '_> {
             }
             "-" => Constant::Int(0).operate("-", self.operand(depth)?),
             "+" => self.operand(depth),
+            "!" => match self.operand(depth)? {
+                Constant::Bool(value) => Some(Constant::Bool(!value)),
+                _ => None,
+            },
+            "true" => Some(Constant::Bool(true)),
+            "false" => Some(Constant::Bool(false)),
             "~" => Constant::Int(-1).operate("^", self.operand(depth)?),
             number if number.starts_with(|c: char| c.is_ascii_digit()) => {
                 let value = i64::try_from(integer_value(&number.replace('_', ""))?).ok()?;
@@ -316,8 +372,14 @@ mod tests {
             ("1L << 40", Some(Constant::Long(1 << 40))),
             ("D", None),
             ("A()", None),
-            ("A == 1", None),
+            ("A == 1", Some(Constant::Bool(false))),
             ("A ? 1 : 2", None),
+            ("A > 100 ? A : 1", Some(Constant::Int(127))),
+            ("(A >= 128 || !true) ? 1L : B.C == -1 ? 2 : 3", Some(Constant::Long(2))),
+            ("A < 1 && D ? 1 : 2", None),
+            ("1 + A != 128", Some(Constant::Bool(false))),
+            ("true + 1", None),
+            ("-true", None),
             ("", None),
         ] {
             assert_eq!(constant_value(text, &mut named), value, "{text}");

@@ -54,7 +54,7 @@ pub struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/facts", 26)
+        ProducerId::new("csharp/facts", 27)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

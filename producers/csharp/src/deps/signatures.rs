@@ -3,12 +3,14 @@
 //! Text: first a line for the type (key, kind letter and `p` if it is partial, namespace, identifier, direct bases; for a class with
 //! extension methods also the projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own
 //! type parameters, result and parameters. A member that is called with arguments also has the names of its parameters, the constraints of
-//! its type parameters, and its priority among overloads. The last line is for the builder of a collection type. Shapes are as in
+//! its type parameters, and its priority among overloads. In place of the names, a constant whose value is that of another type's constant has
+//! `KEY#NAME` of that one. The last line is for the builder of a collection type. Shapes are as in
 //! [`super::shape`]. Of the value of an `int` or `long` constant the text contains the range; it contains no bodies, comments or attributes.
 
+use super::declarations::member_key;
 use super::index::NameIndex;
 use super::modifiers::Modifiers;
-use super::resolve::{Resolver, TypeParameter};
+use super::resolve::{Meaning, Resolver, TypeParameter};
 use super::shape::Shape;
 use super::world::BUILDER;
 use super::{OWN, Subject, surroundings};
@@ -27,7 +29,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 22)
+        ProducerId::new("csharp/signatures", 23)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -252,8 +254,24 @@ fn member_line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &s
             _ = write!(text, "\t{}", declared.priority);
         }
     }
+    if let Some(origin) = origin_key(&declared.origin, resolver) {
+        text.push('\t');
+        text.push_str(&origin);
+    }
     text.push('\n');
     text
+}
+
+/// Returns `KEY#NAME` of the constant that a path such as `Limits.Most` means.
+fn origin_key(path: &str, resolver: &Resolver<'_>) -> Option<String> {
+    let (owner, name) = path.rsplit_once('.')?;
+    let Some(TypeRef::Named(names)) = code::type_ref(owner) else {
+        return None;
+    };
+    match resolver.meaning(&names, 0, Place::Signature) {
+        Meaning::Type(key, 0) => Some(member_key(&key, name)),
+        _ => None,
+    }
 }
 
 /// Returns the constraints of type parameters: the number of each, and `class`, `struct` or a base.

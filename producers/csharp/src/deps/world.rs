@@ -15,6 +15,9 @@ use std::str::Lines;
 /// Name of the line for the builder of a collection type: its result is the type that declares the method, which the field of names has.
 pub const BUILDER: &str = "[]";
 
+/// The name of indexers.
+pub const INDEXER: &str = "this[]";
+
 /// Maximum number of types that a lookup visits.
 const MOST_LEVELS: usize = 96;
 
@@ -46,6 +49,11 @@ impl<'a> Candidate<'a> {
             outside,
             types: Rc::default(),
         }
+    }
+
+    /// Whether a member of this name may have overloads, also in bases: a method, an operator, an extension member or an indexer.
+    fn is_overloadable(&self, name: &str) -> bool {
+        self.is_method() || name == INDEXER
     }
 
     /// Whether it is a method, an operator or an extension member.
@@ -88,8 +96,13 @@ impl<'a> Candidate<'a> {
         !self.outside && !self.is_method() && self.line.flags.contains('k')
     }
 
-    /// Returns the range of the value of a constant of the type `int`.
-    pub fn range_of_constant(&self) -> Option<IntegerRange> {
+    /// Returns the type and the name of the constant whose value a constant has.
+    fn origin(&self) -> Option<(&'a str, &'a str)> {
+        self.line.names.split_once('#').filter(|_| self.is_constant())
+    }
+
+    /// Returns the range of the value of a constant of the type `int` or `long`, as far as it does not depend on another type.
+    fn range_of_own_value(&self) -> Option<IntegerRange> {
         let digits = self.line.flags.split_once('k').filter(|_| self.is_constant())?.1;
         IntegerRange::from_digit(digits.chars().next()?)
     }
@@ -156,6 +169,9 @@ impl<'a> Candidate<'a> {
 
 /// Maximum number of overloads of one type that a call considers. A use of any overload is a use of the same member.
 const MOST_OVERLOADS: usize = 100;
+
+/// Maximum number of constants of other types that lead to the value of a constant.
+const MOST_ORIGINS: usize = 8;
 
 /// Maximum number of bases of a type that are visited.
 const MOST_BASES: usize = 64;
@@ -361,8 +377,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Returns the members of a name as seen from a type. A value hides all members of further bases; methods overload those. A class does
-    /// not have the members of the interfaces that it implements.
+    /// Returns the members of a name as seen from a type. A value hides all members of further bases; methods and indexers overload those. A
+    /// class does not have the members of the interfaces that it implements.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let Shape::Named(key, args) = shape else {
             return self.candidates_named(shape, name, &|_| true);
@@ -413,7 +429,7 @@ impl<'a> World<'a> {
             if at > 0 && !interfaces && found[before..].iter().any(|candidate| candidate.line.flags.ends_with('i')) {
                 found.truncate(before);
             }
-            if found[before..].iter().any(|candidate| !candidate.is_method()) {
+            if found[before..].iter().any(|candidate| !candidate.is_overloadable(name)) {
                 if before > 0 {
                     found.truncate(before);
                 }
@@ -424,6 +440,24 @@ impl<'a> World<'a> {
             self.declared(&Shape::of_key("~System.Object"), name, &mut found);
         }
         found
+    }
+
+    /// Returns the range of the value of a constant of the type `int` or `long`.
+    pub fn range_of_constant(&self, constant: &Candidate<'a>) -> Option<IntegerRange> {
+        let mut of = constant.clone();
+        for _ in 0..MOST_ORIGINS {
+            let Some(range) = of.range_of_own_value() else {
+                let (key, name) = of.origin()?;
+                of = self.lookup(&Shape::of_key(key), name).into_iter().next()?;
+                continue;
+            };
+            return Some(match constant.result() == predefined("long") {
+                true if range.is_negative() => IntegerRange::NegativeLong,
+                true => IntegerRange::Long,
+                false => range,
+            });
+        }
+        None
     }
 
     /// Returns the extension methods of a name that the workspace declares.

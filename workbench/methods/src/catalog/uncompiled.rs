@@ -4,12 +4,12 @@ use crate::desk::Desk;
 use crate::failed::Failed;
 use workbench::symbols::outputs::{Outputs, SymbolError, file_label};
 use workbench::symbols::resolve::SHOWN;
-use workbench::symbols::uncompiled::{UncompiledDeclaration, find_uncompiled, uncompiled_in_file};
+use workbench::symbols::uncompiled::{UncompiledDeclaration, find_uncompiled, types_that_name, uncompiled_in_file};
 
 /// Explains which code is read.
 const READ: &str = "cortex reads each project under the symbols of one target framework; `tfm` and `defines` in the manifest choose others";
 
-/// Explains in the error for an unknown name where excluded code declares it.
+/// Explains in the error for an unknown name where excluded code declares it, or which code contains it.
 pub fn explain_unknown(desk: &mut Desk<'_>, name: &str, error: &mut SymbolError) -> Result<(), Failed> {
     let found = find_uncompiled(desk, name)?;
     if !found.is_empty() {
@@ -17,6 +17,19 @@ pub fn explain_unknown(desk: &mut Desk<'_>, name: &str, error: &mut SymbolError)
         diagnostic.message = "only code that `#if` excludes declares this name".to_owned();
         diagnostic.hint = Some(format!("{}; {READ}", describe(&found)));
         diagnostic.candidates.clear();
+        return Ok(());
+    }
+    let users = types_that_name(desk, name)?;
+    if !users.is_empty() {
+        let shown = users[..users.len().min(SHOWN)].join(", ");
+        let more = users.len().saturating_sub(SHOWN);
+        let shown = if more == 0 { shown } else { format!("{shown} and {more} more") };
+        let diagnostic = &mut error.diagnostic;
+        let known = diagnostic.hint.take().filter(|_| !diagnostic.candidates.is_empty());
+        let known = known.map_or_else(String::new, |hint| format!("{hint} "));
+        diagnostic.hint = Some(format!(
+            "{known}The code of {shown} contains the name: a package, a source generator or a local declares it; `grep` lists the places"
+        ));
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod deferred;
 mod dispatch;
 mod extensions;
 mod groups;
+mod indexers;
 mod locals;
 mod numbers;
 mod object_creation;
@@ -35,7 +36,7 @@ mod visible;
 use super::binder::enclosing_key;
 use super::resolve::{Resolver, TypeParameter};
 use super::shape::Shape;
-use super::world::World;
+use super::world::{INDEXER, World};
 use crate::code::ast::{Expression, Name, Parameter, Passing, Statement, TypeRef};
 use crate::code::facts::{Facts, MemberCode};
 use crate::code::integer_range::IntegerRange;
@@ -133,7 +134,7 @@ impl UseKind {
     fn of(member: &str, call: Option<&Call>) -> Self {
         match (member, call) {
             (CONSTRUCTOR, _) => Self::Construct,
-            (value::INDEXER, _) => Self::Read,
+            (INDEXER, _) => Self::Read,
             (_, Some(_)) => Self::Call,
             (_, None) => Self::Read,
         }

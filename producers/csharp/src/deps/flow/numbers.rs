@@ -148,7 +148,7 @@ pub(super) fn signed(sign: &str, shape: &Shape) -> Shape {
     }
 }
 
-impl Flow<'_, '_> {
+impl<'a> Flow<'_, 'a> {
     /// Returns the result of an operator of the language on numbers, each with the operands that make it up; `None` if a type is no number.
     pub(super) fn arithmetic_of(&self, sign: &str, [left, right]: [(&Shape, &[Expression]); 2]) -> Option<Shape> {
         // Only beside a `uint` does it matter whether an operand is a constant.
@@ -227,11 +227,11 @@ impl Flow<'_, '_> {
                 None => return value.integer_range(),
             },
         };
-        members.first()?.range_of_constant()
+        self.world.range_of_constant(members.first()?)
     }
 
     /// Returns the members of a type that the names before the last one mean; `None` if they may mean a value.
-    fn members_of_type(&self, path: &[&Name]) -> Option<Vec<Candidate<'_>>> {
+    fn members_of_type(&self, path: &[&Name]) -> Option<Vec<Candidate<'a>>> {
         let (member, names) = path.split_last()?;
         let names: Vec<Name> = names.iter().map(|name| (*name).clone()).collect();
         let (first, last) = (&names.first()?.word.text, names.last()?);

@@ -76,12 +76,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             None => {}
         }
-        let around = self.around.clone();
-        for own in around.iter().chain(&self.statics.clone()) {
-            let found = self.seen_as(own, name);
-            if found.is_empty() {
-                continue;
-            }
+        let found = self.called_members(self.around.iter().chain(&self.statics), name);
+        if !found.is_empty() {
             return self.called(found, None, None, name, args, target);
         }
         if !self.is_open_scope() {
@@ -132,29 +128,22 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Binds a call of a member.
     pub(super) fn call(&mut self, on: &Shape, is_type: bool, name: &'f Name, args: &'f [Argument], target: Option<&Shape>) -> Shape {
         let text = name.word.text.as_str();
-        let world = self.world;
         let found = match on {
             Shape::Variable(variable) => {
-                let bounds = self.constraints.get(variable).cloned().unwrap_or_default();
-                bounds
-                    .iter()
-                    .filter(|bound| !matches!(bound, Shape::Variable(_)))
-                    .map(|bound| self.seen(bound, text))
-                    .find(|found| !found.is_empty())
-                    .unwrap_or_default()
+                let bounds = self.constraints.get(variable).into_iter().flatten();
+                self.called_members(bounds.filter(|bound| !matches!(bound, Shape::Variable(_))), name)
             }
             Shape::Tuple(parts) if parts.iter().any(|(own, _)| own.as_deref() == Some(text)) => {
                 let delegate = self.value_member(on, text, name.word.place);
                 return self.invoke(&delegate, args);
             }
             Shape::Tuple(_) | Shape::Anonymous(_) | Shape::Null | Shape::Unknown => Vec::new(),
-            on => self.seen(on, text),
+            on => self.called_members([on], name),
         };
-        let fits = |candidate: &Candidate<'_>| {
+        let fits = |candidate: &Candidate<'a>| {
             if !candidate.is_method() {
-                // Code can call a value only if its type is a delegate; after any other value the search continues.
-                let kind = candidate.result();
-                return !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_undeclared(&kind) || world.delegate(&kind).is_some();
+                // After a value that code cannot call, the search continues.
+                return self.may_be_called(candidate);
             }
             let generic = match name.args.len() {
                 0 => candidate.is_inferable(count_for_inference(args)),

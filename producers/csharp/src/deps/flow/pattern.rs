@@ -1,12 +1,12 @@
 //! Patterns: the names in them, and the variables that they declare.
 
 use super::Flow;
+use super::indexers::RANGE;
 use super::parameters::takes;
-use super::value::{INDEXER, RANGE};
 use crate::code::ast::{Pattern, TypeRef, Word};
 use crate::deps::resolve::{Meaning, predefined};
 use crate::deps::shape::Shape;
-use crate::deps::world::Candidate;
+use crate::deps::world::{Candidate, INDEXER};
 use crate::mention_model::Place;
 
 impl<'f> Flow<'f, '_> {

@@ -2,18 +2,11 @@
 
 use super::deferred::is_deferred;
 use super::numbers::numeric;
-use super::{Flow, Local, unnamed_calls};
-use crate::code::ast::{Argument, Expression, Link, Name, TypeRef, Word};
+use super::{Flow, Local};
+use crate::code::ast::{Expression, Link, Name, TypeRef, Word};
 use crate::deps::resolve::{Meaning, predefined};
 use crate::deps::shape::{NULLABLE, Shape};
-use crate::deps::world::Candidate;
 use crate::mention_model::Place;
-
-/// The name of indexers.
-pub(super) const INDEXER: &str = "this[]";
-
-/// Key of the type of `a..b`.
-pub(super) const RANGE: &str = "~System.Range";
 
 /// Number of elements of a tuple before those in `Rest`.
 const REST: usize = 7;
@@ -516,71 +509,6 @@ impl<'f, 'a> Flow<'f, 'a> {
             },
             written => Some(self.shape_of_type(written)),
         }
-    }
-
-    fn index(&mut self, shape: &Shape, args: &'f [Argument], place: u32) -> Shape {
-        let given = self.arguments(args, &[]);
-        match shape {
-            Shape::Array(element) => {
-                for (arg, given) in args.iter().zip(&given) {
-                    self.note_conversion(&arg.value, given, &predefined("int"), true);
-                }
-                (**element).clone()
-            }
-            Shape::Tuple(_) | Shape::Null | Shape::Anonymous(_) => Shape::Unknown,
-            shape => {
-                let values: Vec<&Expression> = args.iter().map(|arg| &arg.value).collect();
-                self.indexed(shape, &values, &given, place)
-            }
-        }
-    }
-
-    /// Returns the type of the element that an indexer returns, and records the use of the indexer.
-    pub(super) fn indexed(&mut self, shape: &Shape, values: &[&Expression], given: &[Shape], place: u32) -> Shape {
-        let found = self.members_of(shape, INDEXER);
-        let takes = |one: &Candidate<'_>, key: &str| {
-            let parameters = one.parameters();
-            parameters.iter().any(|(_, kind)| !kind.is_known() || kind.key() == Some(key))
-        };
-        let is_cut = matches!(given, [only] if only.key() == Some(RANGE));
-        if is_cut && shape.key() == Some("~System.String") {
-            return shape.clone();
-        }
-        if is_cut
-            && !found.iter().any(|one| takes(one, RANGE))
-            && let Some(cut) = self.implied(shape, "Slice", &[predefined("int"), predefined("int")], place)
-        {
-            self.note_count(shape, place);
-            return cut;
-        }
-        if matches!(values, [Expression::Unary(sign, _)] if sign.text == "^") && !found.iter().any(|one| takes(one, "~System.Index")) {
-            self.note_count(shape, place);
-        }
-        if found.is_empty() {
-            self.record_missing_member(shape, INDEXER, place, None);
-            return Shape::Unknown;
-        }
-        let score = |candidate: &Candidate<'_>| -> Option<u32> {
-            let parameters = candidate.parameters();
-            let fits = parameters.iter().zip(given).enumerate().map(|(at, ((_, own), given))| {
-                let narrows = values.get(at).is_some_and(|value| self.narrows(value, given, own));
-                let rank = self.conversion_rank(own, given, &mut []).filter(|_| !narrows);
-                // A declared conversion is better than the conversion to `object`, which takes every value.
-                rank.or_else(|| self.converts(given, own).then_some(2))
-            });
-            (parameters.len() == given.len()).then(|| fits.sum()).flatten()
-        };
-        let best = found
-            .iter()
-            .filter_map(|one| Some((score(one)?, one)))
-            .reduce(|one, other| if other.0 > one.0 { other } else { one });
-        let same = || found.iter().find(|candidate| candidate.parameters().len() == given.len());
-        let chosen = best.map(|(_, one)| one).or_else(same).unwrap_or(&found[0]).clone();
-        self.used(&chosen.owner, INDEXER, place, true, Some(unnamed_calls::call_of(given, false)));
-        for ((value, given), (_, parameter)) in values.iter().zip(given).zip(chosen.parameters()) {
-            self.note_conversion(value, given, &parameter, true);
-        }
-        chosen.result()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Accessibility of members.
 
 use super::Flow;
+use super::extensions::is_undeclared;
 use crate::code::ast::Name;
 use crate::deps::shape::Shape;
 use crate::deps::world::Candidate;
@@ -19,6 +20,35 @@ impl<'a> Flow<'_, 'a> {
             found.retain(|one| one.is_method() && one.line.arity as usize == name.args.len());
         }
         found
+    }
+
+    /// Returns the members that a called name may refer to in the first of these types that has any: values that code cannot call hide no
+    /// methods. Without a member that code can call, the first that were found.
+    pub(super) fn called_members<'o>(&self, owners: impl IntoIterator<Item = &'o Shape>, name: &Name) -> Vec<Candidate<'a>> {
+        let mut first = Vec::new();
+        for owner in owners {
+            let mut found = self.seen_as(owner, name);
+            if !found.iter().any(|one| self.may_be_called(one)) {
+                let sees = |one: &Candidate<'a>| self.sees(one) && self.may_be_called(one) && (name.args.is_empty() || one.is_method());
+                let others = self.world.lookup_seen(owner, &name.word.text, &sees);
+                if !others.iter().any(&sees) {
+                    first = if first.is_empty() { found } else { first };
+                    continue;
+                }
+                found = others;
+            }
+            return found;
+        }
+        first
+    }
+
+    /// Whether code may call a member: a method, or a value unless its type is known and no delegate.
+    pub(super) fn may_be_called(&self, one: &Candidate<'a>) -> bool {
+        if one.is_method() {
+            return true;
+        }
+        let kind = one.result();
+        !kind.is_known() || matches!(kind, Shape::Variable(_)) || is_undeclared(&kind) || self.world.delegate(&kind).is_some()
     }
 
     /// Whether the code can access a member.
