@@ -4,6 +4,8 @@ use crate::toys::bench::{Bench, read_manifest};
 use crate::toys::producers::registry;
 use engine::build::explain::Explanation;
 use engine::build::query::NodeState;
+use engine::build::ruled_nodes::RuledNodes;
+use engine::build::session::Session;
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -235,4 +237,29 @@ fn invalidated_targets_run_once_and_cut_off_early() {
     assert_eq!(bench.build(ALL).ran(), ["//index:names"]);
     assert_eq!(bench.build(ALL).ran(), [""; 0]);
     assert!(bench.known(ALL).is_some());
+}
+
+#[test]
+fn targets_of_rules_after_a_build_are_those_of_all_labels() {
+    let bench = bench(SETS);
+    bench.put("docs/a", "a");
+    bench.put("docs/b", "b");
+    bench.build(ALL);
+    let listed = |nodes: &RuledNodes| {
+        let values = nodes.value_of.iter().map(|value| nodes.values[*value as usize].clone());
+        let rows = nodes.ids.iter().copied().zip(nodes.rules.iter().copied()).zip(values);
+        rows.collect::<Vec<_>>()
+    };
+    let find = |session: &Session, former| RuledNodes::find(&session.graph, &session.rules, former);
+    let before = find(&bench.session(), None);
+    assert_eq!(listed(&bench.session().ruled_nodes()), listed(&before));
+    bench.world.delete("docs/a");
+    bench.put("docs/longer", "c");
+    bench.put("docs/other", "d");
+    bench.build(ALL);
+    let session = bench.session();
+    let after = listed(&find(&session, Some(&before)));
+    assert_eq!(after, listed(&find(&session, None)));
+    assert_eq!(after, listed(&session.ruled_nodes()));
+    assert_ne!(after, listed(&before));
 }

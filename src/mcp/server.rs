@@ -113,7 +113,9 @@ impl Server {
             let form = self.form;
             let short = move |mut answered: Answered| {
                 tool_words::rewrite_notes(entry, &mut answered.answer);
-                Ok((shorten::shorten(entry, answered.answer, form)?, answered.code))
+                let mut short = shorten::shorten(entry, answered.answer, form)?;
+                short.text = tool_words::rewrite_text(entry, short.text);
+                Ok((short, answered.code))
             };
             let work = tokio::task::spawn_blocking(move || result.and_then(short));
             let mut result = work.await.map_err(|error| bug(&error))?;

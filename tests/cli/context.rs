@@ -360,7 +360,16 @@ fn an_invalid_query_is_refused() {
             0,
             "no type of the workspace contains a word of the query",
         ),
-        (vec!["--query", "node store", "--budget", "0"], 0, "not shown because of the budget"),
+        (
+            vec!["--query", "node store", "--budget", "50"],
+            0,
+            "not shown because of the budget",
+        ),
+        (
+            vec!["--query", "node store", "--budget", "5"],
+            2,
+            "a budget of 5 tokens is too small: without any code, the answer has ",
+        ),
     ] {
         let ran = bench.run(&[&["context", "build"], args.as_slice()].concat());
         assert!(ran.code == code && ran.all().contains(says), "{args:?}: {ran:?}");

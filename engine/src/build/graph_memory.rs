@@ -38,11 +38,11 @@ impl GraphMemory {
         Some((skeleton.clone(), links.clone()))
     }
 
-    /// Returns the nodes by rule, if they were found for this cached graph and these texts.
-    pub(super) fn ruled_nodes(&self, links: &Links, definition: &Digest) -> Option<Arc<RuledNodes>> {
+    /// Returns the nodes by rule that were found last, if for these texts, with the links of their graph.
+    pub(super) fn ruled_nodes(&self, definition: &Digest) -> Option<(Links, Arc<RuledNodes>)> {
         let ruled = self.ruled.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |(known, of, _): &&KnownRules| known.is_same(links) && of == definition;
-        ruled.as_ref().filter(is_same).map(|(.., nodes)| nodes.clone())
+        let known = ruled.as_ref().filter(|(_, of, _)| of == definition);
+        known.map(|(links, _, nodes)| (links.clone(), nodes.clone()))
     }
 
     /// Stores the nodes by rule of a graph with these links.

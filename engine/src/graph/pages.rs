@@ -115,8 +115,13 @@ impl Graph {
         }
     }
 
+    /// Returns all nodes with 32 bits of the digests of their labels, sorted by number. Reads no page.
+    pub fn label_hashes(&self) -> impl Iterator<Item = (NodeId, u32)> {
+        self.ids().map(|id| (id, self.briefs[id.index()].label))
+    }
+
     /// Calls `visit` with the label of an existing node, without decoding its record; `None` if the label is unreadable.
-    pub(super) fn with_label<T>(&self, id: NodeId, visit: impl FnOnce(&str) -> T) -> Option<T> {
+    pub fn with_label<T>(&self, id: NodeId, visit: impl FnOnce(&str) -> T) -> Option<T> {
         let page = self.page(id.0 / RECORDS);
         let record = &page.records[(id.0 % RECORDS) as usize];
         if let Some(node) = record.node.get() {

@@ -114,16 +114,27 @@ pub struct Impact {
     pub beyond: usize,
     /// The reached tests in each class that inherits them, as test runners name them.
     pub inherited_tests: BTreeSet<String>,
+    /// Classes with several tests, all of which are reached, as test runners name them.
+    pub whole_classes: BTreeSet<String>,
 }
 
 impl Impact {
-    /// Returns the selector of the reached tests for `dotnet test --filter`.
+    /// Returns the selector of the reached tests for `dotnet test --filter`; one part selects all tests of a class.
     pub fn filter(&self) -> String {
+        let of_class = |name: String| match name.rsplit_once('.') {
+            Some((class, _)) if self.whole_classes.contains(class) => format!("{class}."),
+            _ => name,
+        };
+        let selected: BTreeSet<String> = self.test_names().into_iter().map(of_class).collect();
+        let selected: Vec<String> = selected.iter().map(|name| format!("FullyQualifiedName~{name}")).collect();
+        selected.join("|")
+    }
+
+    /// Returns the reached tests, as test runners name them.
+    fn test_names(&self) -> BTreeSet<String> {
         let tests = self.affected.iter().filter(|one| one.test);
-        let mut names: BTreeSet<String> = tests.map(|one| full_name(&one.path)).collect();
-        names.extend(self.inherited_tests.iter().cloned());
-        let names: Vec<String> = names.iter().map(|name| format!("FullyQualifiedName~{name}")).collect();
-        names.join("|")
+        let own = tests.map(|one| full_name(&one.path));
+        own.chain(self.inherited_tests.iter().cloned()).collect()
     }
 }
 
@@ -136,9 +147,13 @@ fn only_through(path: &str) -> String {
 fn full_name(path: &str) -> String {
     let plain = path.split('(').next().unwrap_or(path);
     let (key, member) = halves(plain).unwrap_or((plain, ""));
-    let key = key.split('@').next().unwrap_or(key);
     let member = member.split('`').next().unwrap_or(member);
-    format!("{key}.{member}")
+    format!("{}.{member}", class_name(key))
+}
+
+/// Returns the name of a type as test runners write it.
+fn class_name(key: &str) -> &str {
+    key.split('@').next().unwrap_or(key)
 }
 
 /// Finds the members and types at the given lines.
@@ -424,6 +439,28 @@ impl ImpactWalk<'_> {
             self.impact.inherited_tests.extend(names);
         }
         self.impact.affected = affected;
+        self.find_whole_classes(outputs)
+    }
+
+    /// Finds the classes with several tests, own and inherited ones, all of which are reached.
+    fn find_whole_classes<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
+        let reached = self.impact.test_names();
+        let with_tests = self.impact.affected.iter().filter(|one| one.test);
+        let own: BTreeSet<String> = with_tests.filter_map(|one| Some(halves(&one.path)?.0.to_owned())).collect();
+        let heirs: Vec<String> = own.iter().flat_map(|key| self.all_heirs(key)).collect();
+        let classes: BTreeSet<String> = own.into_iter().chain(heirs).collect();
+        for class in classes {
+            let family: Vec<String> = std::iter::once(class.clone()).chain(self.symbols.bases(&class)).collect();
+            self.read_trees(outputs, family.iter().map(String::as_str))?;
+            let mut tests = BTreeSet::new();
+            for key in &family {
+                let members = self.members(key)?.into_iter().filter(|(_, role)| *role == Role::Test);
+                tests.extend(members.map(|(member, _)| full_name(&format!("{class}#{member}"))));
+            }
+            if tests.len() > 1 && tests.is_subset(&reached) {
+                self.impact.whole_classes.insert(class_name(&class).to_owned());
+            }
+        }
         Ok(())
     }
 

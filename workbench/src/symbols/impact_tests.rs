@@ -66,7 +66,7 @@ fn users_heirs_and_tests_are_reached() {
             "4 runs T.MarketTests#Second`1(int) test",
         ]
     );
-    let names = ["MarketTests.First", "MarketTests.Second", "ShopTests.Prices", "ShopTests.Through"];
+    let names = ["MarketTests.", "ShopTests.Prices", "ShopTests.Through"];
     assert_eq!(filter, names.map(|name| format!("FullyQualifiedName~T.{name}")).join("|"));
 }
 
@@ -198,8 +198,5 @@ public class First : Base { [Fact] public void Own() { } } public class Second :
     };
     let of_base = ["Base.InBase", "First.InBase", "Second.InBase"];
     assert_eq!(filter_of("T.Shop#Tax()"), all(&of_base));
-    assert_eq!(
-        filter_of("T.Shop#Rest()"),
-        all(&["Base.InBase", "First.InBase", "First.Own", "Second.InBase", "Second.Own"])
-    );
+    assert_eq!(filter_of("T.Shop#Rest()"), all(&["Base.InBase", "First.", "Second."]));
 }

@@ -2,6 +2,8 @@
 //! types that the edit touched and those that name them, after the edit; a comparison of the texts decides whether the edit is the cause.
 
 use super::edit_distance::Word;
+pub use super::edited_file::EditedFile;
+use super::edited_file::{count_of_word, with_moved_texts};
 use super::index::Symbols;
 use super::lost_calls::{Calls, changed_members, is_new, misfits};
 use super::lost_types::{duplicates, files_with_packages, may_have_generated_members, newly_unimplemented, unknown_types};
@@ -13,8 +15,6 @@ use crate::code_text::declared::declared_names;
 use engine::seams::world::World;
 use engine::values::label::{halves, unescape};
 use engine::values::table::Table;
-use producers::csharp::model::{Syntax, Tier};
-use producers::csharp::parse::read;
 use producers::csharp::usages::{NOTHING, Place, UseKind};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,35 +24,6 @@ pub const MOST_READERS: usize = 200;
 
 /// Most places that are listed per name.
 const MOST_PLACES: usize = 5;
-
-/// A file with its text before and after an edit.
-pub struct EditedFile {
-    pub path: String,
-    /// Text before the edit.
-    pub before: String,
-    /// Text after the edit.
-    pub after: String,
-}
-
-impl EditedFile {
-    /// Whether the edit added an occurrence of a word.
-    pub(super) fn gains(&self, word: &str) -> bool {
-        count_of_word(&self.after, word) > count_of_word(&self.before, word)
-    }
-
-    /// Returns where the file no longer parses as C#, if it did before the edit.
-    pub fn new_syntax_fault(&self) -> Option<String> {
-        let parse = |text: &str| read(text, &BTreeSet::new(), &self.path);
-        let is_sound = |syntax: &Syntax| matches!(syntax.tier, Tier::Whole | Tier::Repaired);
-        let (after, faults) = parse(&self.after);
-        if is_sound(&after) || !is_sound(&parse(&self.before).0) {
-            return None;
-        }
-        let place = faults.iter().find_map(|fault| fault.place.as_ref());
-        let place = place.map_or(self.path.clone(), |at| format!("{}:{}:{}", at.file, at.line, at.column));
-        Some(format!("{place}: the file no longer parses"))
-    }
-}
 
 /// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,6 +78,8 @@ impl Gone {
 
 /// Finds names that edits of files leave without a meaning.
 pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn World, files: &[EditedFile]) -> Result<LostNames, O::Error> {
+    let (files, former_paths) = with_moved_texts(files);
+    let files = files.as_slice();
     let touched: BTreeSet<String> = files
         .iter()
         .flat_map(|file| symbols.types_of_file(&file.path))
@@ -117,7 +90,7 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
     let mut looked: BTreeSet<String> = touched.clone();
     let globals = GlobalUsings::from_symbols(outputs)?;
     let with_packages = files_with_packages(symbols, files, &globals);
-    let removed = RemovedUsings::from_edits(files, &globals, &with_packages);
+    let removed = RemovedUsings::from_edits(files, &former_paths, &globals, &with_packages);
     let changed: BTreeSet<String> = changed_members(files).into_iter().map(|(owner, _)| owner).collect();
     if !gone.is_nothing() || !changed.is_empty() {
         let bound = Bound::from_outputs(outputs)?;
@@ -126,7 +99,10 @@ pub fn lost_names<O: Outputs>(outputs: &mut O, symbols: &Symbols, disk: &dyn Wor
         found.left_out = readers.len().saturating_sub(MOST_READERS);
         looked.extend(readers.into_iter().take(MOST_READERS));
         for one in bound.unbound.iter().filter(|one| one.meanings.is_empty()) {
-            let is_gone = gone.types.iter().any(|gone| last_name(gone) == last_name(&one.name));
+            let mut is_gone = false;
+            for gone in gone.types.iter().filter(|gone| last_name(gone) == last_name(&one.name)) {
+                is_gone |= one.may_have_meant(gone, outputs, symbols, &globals)?;
+            }
             if is_gone {
                 found.lost.push(format!("{} names {}, which no longer exists", one.of, one.name));
             }
@@ -245,12 +221,6 @@ fn came_with(files: &[EditedFile], place: &Place, name: &str) -> bool {
         Ordering::Equal => false,
         Ordering::Greater => is_new(files, place),
     }
-}
-
-fn count_of_word(text: &str, name: &str) -> usize {
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let alone = |at: &usize| !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part);
-    text.match_indices(name).map(|(at, _)| at).filter(alone).count()
 }
 
 /// Returns a similar name that the files declare.

@@ -5,11 +5,13 @@ use super::index::{Symbols, is_within, namespace};
 use super::lost_names::{EditedFile, last_name};
 use super::lost_types::{list_places, new_places};
 use super::outputs::{Outputs, SymbolError};
+use super::undeclared_qualifiers::qualifiers;
 use crate::code_text::declared::parse_code;
 use engine::values::table::Table;
 use producers::csharp::deps::dotnet;
 use producers::csharp::deps::index::Globals;
 use producers::csharp::deps::resolve::IMPLICIT;
+use producers::csharp::lexer::{Kind, lex};
 use producers::csharp::model::Syntax;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,12 +71,19 @@ fn is_alias(syntax: &Syntax, name: &str) -> bool {
 pub(super) struct RemovedUsings(BTreeMap<String, BTreeSet<String>>);
 
 impl RemovedUsings {
-    /// Finds the removed directives whose targets nothing else opens in their file.
-    pub(super) fn from_edits(files: &[EditedFile], globals: &GlobalUsings, with_packages: &BTreeSet<String>) -> Self {
+    /// Finds the removed directives whose targets nothing else opens in their file; of a moved file also the global ones of its former path.
+    pub(super) fn from_edits(
+        files: &[EditedFile],
+        former_paths: &BTreeMap<String, String>,
+        globals: &GlobalUsings,
+        with_packages: &BTreeSet<String>,
+    ) -> Self {
         let mut found = BTreeMap::new();
         for file in files {
             let [before, after] = [&file.before, &file.after].map(|text| parse_code(text, &BTreeSet::new()));
-            let was: BTreeSet<&str> = targets_of_usings(&before).collect();
+            let former = former_paths.get(&file.path).into_iter().flat_map(|path| globals.of_file(path));
+            let former = former.map(|target| target.trim_start_matches("global::"));
+            let was: BTreeSet<&str> = targets_of_usings(&before).chain(former).collect();
             let own: BTreeSet<&str> = targets_of_usings(&after).collect();
             // A package whose using directive is new may declare the names.
             if with_packages.contains(&file.path) && !own.is_subset(&was) {
@@ -130,6 +139,62 @@ impl RemovedUsings {
         }
         messages
     }
+
+    /// Describes the types that a file names before a dot (`Math.Max(1, 2)`) and that only removed directives open. `opened`: the other targets.
+    fn describe_qualifiers(&self, symbols: &Symbols, file: &EditedFile, syntax: &Syntax, opened: &BTreeSet<&str>) -> BTreeSet<String> {
+        let removed: Vec<&str> = self.of_file(&file.path).collect();
+        let mut messages = BTreeSet::new();
+        if removed.is_empty() {
+            return messages;
+        }
+        let around = syntax.types.iter().flat_map(|decl| with_outer_namespaces(&decl.namespace));
+        let visible: BTreeSet<&str> = opened.iter().copied().chain(around).collect();
+        let own = symbols.types_of_file(&file.path);
+        let family: BTreeSet<String> = own
+            .flat_map(|key| std::iter::once(key.to_owned()).chain(symbols.bases(key)))
+            .collect();
+        let words: BTreeSet<&str> = qualifiers(&file.after, true).into_iter().map(|(word, _)| word).collect();
+        for word in words {
+            let declares = |space: &&str| {
+                let key = format!("{space}.{word}");
+                symbols.has_symbol(&key) || dotnet::known(&key).is_some()
+            };
+            let Some(target) = removed.iter().copied().find(|target| declares(target)) else {
+                continue;
+            };
+            let is_member = |key: &String| symbols.declares(key, word) || symbols.has_symbol(&format!("{key}+{word}"));
+            let has_other_meaning = visible.iter().any(declares)
+                || symbols.has_symbol(word)
+                || family.iter().any(is_member)
+                || is_alias(syntax, word)
+                || declares_value(&file.after, word);
+            let places = list_places(file, word, |before| !before.ends_with(['.', ':']), |_| true);
+            if !has_other_meaning && !places.is_empty() {
+                messages.insert(format!("{word} needs `using {target};` at {}", places.join(", ")));
+            }
+        }
+        messages
+    }
+}
+
+/// Returns a namespace and its outer namespaces, innermost first.
+fn with_outer_namespaces(namespace: &str) -> impl Iterator<Item = &str> {
+    let inner = Some(namespace).filter(|space| !space.is_empty());
+    std::iter::successors(inner, |space| space.rsplit_once('.').map(|(outer, _)| outer))
+}
+
+/// Whether a text seems to declare a local or a parameter of this name: `object Kind)`, `var Kind =`.
+fn declares_value(text: &str, name: &str) -> bool {
+    let tokens = lex(text).tokens;
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
+    let is_type_end = |at: usize| match tokens[at].kind {
+        Kind::Word => !["new", "return", "is", "as", "case", "throw", "await", "in", "using"].contains(&word(at)),
+        _ => matches!(word(at), ">" | "?" | "]"),
+    };
+    (1..tokens.len()).any(|at| {
+        let ends = matches!(word(at + 1), "=" | ";" | "," | ")" | "in" | "=>");
+        word(at) == name && ends && is_type_end(at - 1)
+    })
 }
 
 /// Describes the types that the edits name without the needed using directive. `named`: types outside of the workspace that the edited types name.
@@ -142,13 +207,19 @@ pub(super) fn missing_usings(
     let mut messages = BTreeSet::new();
     for file in files {
         let syntax = parse_code(&file.after, &BTreeSet::new());
-        messages.extend(removed.describe_types(symbols, file, &syntax, named));
+        let all = globals.of_file(&file.path).map(|target| target.trim_start_matches("global::"));
+        let opened: BTreeSet<&str> = targets_of_usings(&syntax).chain(all).collect();
+        let of_types = removed.describe_types(symbols, file, &syntax, named);
+        let of_qualifiers = removed.describe_qualifiers(symbols, file, &syntax, &opened);
+        let name_of = |message: &str| message.split(' ').next().map(str::to_owned);
+        let told: BTreeSet<Option<String>> = of_types.iter().map(|message| name_of(message)).collect();
+        messages.extend(of_qualifiers.into_iter().filter(|message| !told.contains(&name_of(message))));
+        messages.extend(of_types);
         // The global usings of a file without a project are unknown.
         if !globals.have_project_of(&file.path) {
             continue;
         }
-        let all = globals.of_file(&file.path).map(|target| target.trim_start_matches("global::"));
-        let opened: BTreeSet<&str> = targets_of_usings(&syntax).chain(all).chain(removed.of_file(&file.path)).collect();
+        let opened: BTreeSet<&str> = opened.into_iter().chain(removed.of_file(&file.path)).collect();
         let is_around = |space: &str| syntax.types.iter().any(|decl| is_within(&decl.namespace, space));
         for name in named.iter().filter(|name| dotnet::get(name).is_some()) {
             let Some((space, _)) = name.rsplit_once('.') else { continue };
@@ -252,6 +323,30 @@ mod tests {
             [""; 0]
         );
         assert_eq!(told(&format!("{usings}using Deep;"), "using Deep; "), [""; 0]);
+    }
+
+    #[test]
+    fn types_before_a_dot_whose_using_directive_an_edit_removes() {
+        let code = "namespace N { class A : Base { int M() => Help.Go(); object K() => Kind.One; object E() => Encoding.UTF8.GetBytes(\"\"); object P() => Text.One; void L(object Local) { Local.Go(); } } class Base { public object Text; } class Near { public static int Go() => 1; } class User { int M() => Near.Go(); } }\n";
+        let other = "namespace Deep { public enum Kind { One } public static class Help { public static int Go() => 1; } public class Text { public static int One; } public class Local { } public class Near { } }\n";
+        let told = |without: &str| {
+            let before = format!("using Deep; using System.Text;\n{code}");
+            let after = before.replace(without, "");
+            let mut sample = Sample::from_files(&[("src/other.cs", other), ("src/a.cs", after.as_str())]);
+            let symbols = sample.names();
+            let edited = [EditedFile {
+                path: "src/a.cs".to_owned(),
+                before,
+                after,
+            }];
+            let disk = sample.world();
+            let lost = lost_names(&mut sample, &symbols, &*disk, &edited).expect("an answer").lost;
+            lost.iter()
+                .map(|one| one.split(" at ").next().unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(told("using Deep; "), ["Help needs `using Deep;`", "Kind needs `using Deep;`"]);
+        assert_eq!(told("using System.Text;"), ["Encoding needs `using System.Text;`"]);
     }
 
     #[test]

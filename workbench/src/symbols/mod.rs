@@ -13,6 +13,7 @@ pub mod describe;
 mod dispatches;
 mod dotnet_names;
 pub mod edit_distance;
+mod edited_file;
 mod excluded_code;
 pub mod file;
 pub mod file_query;

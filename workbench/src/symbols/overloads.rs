@@ -42,6 +42,8 @@ pub struct Overload {
     pub is_override: bool,
     /// Whether the member is static.
     pub is_static: bool,
+    /// How the member returns its value by reference: `ref`, `ref readonly`, or `""`.
+    pub reference: &'static str,
     /// The value of `[OverloadResolutionPriority]`; 0 without it.
     pub priority: i32,
 }
@@ -56,6 +58,7 @@ impl Overload {
         Self {
             is_override: has("override"),
             is_static: has("static"),
+            reference: reference_of(&row.signature),
             priority: priority(&row.attributes),
             key: key.to_owned(),
             name: row.name,
@@ -80,6 +83,19 @@ impl Overload {
             kind: kind_of(name, flags).to_owned(),
             ..Self::default()
         }
+    }
+}
+
+/// Returns how a member with a signature returns its value by reference.
+fn reference_of(signature: &str) -> &'static str {
+    let mut words = signature
+        .split(' ')
+        .take_while(|word| !word.contains('('))
+        .skip_while(|word| *word != "ref");
+    match (words.next(), words.next()) {
+        (None, _) => "",
+        (Some(_), Some("readonly")) => "ref readonly",
+        (Some(_), _) => "ref",
     }
 }
 
@@ -221,6 +237,7 @@ fn primary_constructor(line: &MemberLine<'_>) -> Overload {
         bound_result: String::new(),
         is_override: false,
         is_static: false,
+        reference: "",
         priority: 0,
     }
 }

@@ -1,10 +1,12 @@
 //! Type names that bind to nothing or to several types; an edit must not add such names.
 
-use super::index::Symbols;
-use super::outputs::{Outputs, SymbolError};
+use super::index::{Symbols, is_within, namespace};
+use super::lost_usings::GlobalUsings;
+use super::outputs::{Outputs, SymbolError, file_label};
 use crate::code_text::lines::line_and_column;
 use producers::csharp::deps::{Dependencies, dotnet};
 use producers::csharp::lexer::{Kind, lex};
+use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +18,35 @@ pub struct Unbound {
     pub name: String,
     /// Keys of the types that it may refer to.
     pub meanings: Vec<String>,
+}
+
+impl Unbound {
+    /// Whether the name may have meant a type that edits removed: it contains a namespace, or stands where that of the type is open.
+    pub(super) fn may_have_meant<O: Outputs>(
+        &self,
+        gone: &str,
+        outputs: &mut O,
+        symbols: &Symbols,
+        globals: &GlobalUsings,
+    ) -> Result<bool, O::Error> {
+        let space = namespace(gone);
+        if self.name.contains(['.', ':']) || gone.contains('+') || space.is_empty() || is_within(namespace(&self.of), space) {
+            return Ok(true);
+        }
+        let Some(at) = symbols.find(&self.of) else { return Ok(true) };
+        let files = symbols.type_row(at)?.files;
+        let labels: Vec<String> = files.iter().map(|file| file_label(file, "syntax")).collect();
+        for (file, output) in files.iter().zip(outputs.read(&labels)?) {
+            let Some(bytes) = output.bytes else { return Ok(true) };
+            let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+            let own = tree.usings.iter().map(|using| using.target.as_str());
+            let mut opened = own.chain(globals.of_file(file));
+            if opened.any(|target| target.trim_start_matches("global::") == space) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// The bindings of the names of all types.
@@ -119,4 +150,29 @@ fn first_spot(symbols: &Symbols, key: &str, name: &str, read: &mut impl FnMut(&s
         }
     }
     Ok(key.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::edited_file::EditedFile;
+    use super::super::lost_names::lost_names;
+    use super::super::samples::Sample;
+
+    #[test]
+    fn a_name_that_never_meant_the_removed_type_is_not_lost() {
+        let lost_by_removal = |usings: &str| {
+            let user = format!("{usings}namespace M;\nclass Go {{ Id one; }}\n");
+            let mut sample = Sample::from_files(&[("go.cs", user.as_str())]);
+            let symbols = sample.names();
+            let file = EditedFile {
+                path: "id.cs".to_owned(),
+                before: "namespace N;\npublic class Id { }\n".to_owned(),
+                after: String::new(),
+            };
+            let disk = sample.world();
+            lost_names(&mut sample, &symbols, &*disk, &[file]).expect("outputs").lost
+        };
+        assert_eq!(lost_by_removal("using Package;\n"), [""; 0]);
+        assert_eq!(lost_by_removal("using N;\n"), ["M.Go names Id, which no longer exists"]);
+    }
 }

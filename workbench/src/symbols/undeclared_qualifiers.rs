@@ -35,7 +35,7 @@ pub(super) fn undeclared_qualifiers<O: Outputs>(
 ) -> Result<Vec<UndeclaredQualifier>, O::Error> {
     let mut found: BTreeMap<&str, UndeclaredQualifier> = BTreeMap::new();
     for file in files.iter().filter(|file| !with_packages.contains(&file.path)) {
-        for (name, at) in qualifiers(&file.after) {
+        for (name, at) in qualifiers(&file.after, false) {
             let (line, column) = line_and_column(&file.after, at);
             found.entry(name).or_insert_with(|| UndeclaredQualifier {
                 name: name.to_owned(),
@@ -78,8 +78,9 @@ pub(super) fn undeclared_qualifiers<O: Outputs>(
         .collect())
 }
 
-/// Returns the capitalised words that begin a chain `Word.Member`, with their offsets. A chain of three such words begins with a namespace.
-fn qualifiers(text: &str) -> Vec<(&str, usize)> {
+/// Returns the capitalised words that begin a chain `Word.Member`, with their offsets. A chain of three such words may begin with a namespace:
+/// unless `with_namespaces`, it is left out.
+pub(super) fn qualifiers(text: &str, with_namespaces: bool) -> Vec<(&str, usize)> {
     let tokens = lex(text).tokens;
     let word = |at: usize| {
         tokens
@@ -93,7 +94,7 @@ fn qualifiers(text: &str) -> Vec<(&str, usize)> {
         let before = at.checked_sub(1).map_or("", |before| tokens[before].text(text));
         let is_inside = matches!(before, "." | "?." | "::" | "->" | "using" | "static" | "namespace") || is_of_alias(&tokens, text, at);
         let is_space = is(at + 3, ".") && is_capital(word(at + 2)) && is_capital(word(at + 4));
-        is_capital(word(at)) && is(at + 1, ".") && word(at + 2).is_some() && !is_inside && !is_space
+        is_capital(word(at)) && is(at + 1, ".") && word(at + 2).is_some() && !is_inside && (with_namespaces || !is_space)
     };
     let found = (0..tokens.len()).filter(|at| begins(*at));
     found.filter_map(|at| Some((word(at)?, tokens[at].start as usize))).collect()

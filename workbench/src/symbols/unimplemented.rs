@@ -384,7 +384,8 @@ fn missing_in(
                 })
             };
             let public = |one: &Overload| {
-                one.name == own.name && one.accessibility == "public" && one.is_static == own.is_static && may_implement(own, one)
+                let is_of_form = one.is_static == own.is_static && one.reference == own.reference;
+                one.name == own.name && one.accessibility == "public" && is_of_form && may_implement(own, one)
             };
             let implements = |other: &Level| {
                 let levels_of = |base: &Level| base_levels(world, &all[0].key, &base.key);

@@ -72,6 +72,9 @@ class Same<T> : IOf<T> { public T Get() => default; }
 class OtherBase : Base<string>, IOf<int> { }
 class OtherResult<T> : IOf<T> { public string Get() => null; }
 class Written : IOf<int> { public string Get() => null; }
+interface IRef { int Val { get; } ref int One(ref int x); ref readonly int Other { get; } }
+class Values : IRef { public int Val => 1; public int One(ref int x) => 1; public ref int Other => throw null; }
+class References : IRef { public ref int Val => throw null; public ref int One(ref int x) => ref x; public ref readonly int Other => throw null; }
 ";
     let missing = |key: &str| missing(text, key).0.len();
     assert_eq!(
@@ -84,10 +87,12 @@ class Written : IOf<int> { public string Get() => null; }
             "Same`1",
             "OtherBase",
             "OtherResult`1",
-            "Written"
+            "Written",
+            "Values",
+            "References"
         ]
         .map(missing),
-        [3, 2, 1, 0, 0, 0, 1, 1, 1]
+        [3, 2, 1, 0, 0, 0, 1, 1, 1, 2, 1]
     );
 }
 

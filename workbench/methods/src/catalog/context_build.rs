@@ -380,7 +380,14 @@ impl Build {
         match best {
             Some(draft) => Ok(draft),
             // The named items alone are too long: nothing is shown, nor recorded as shown.
-            None => Ok(within(0)?.0),
+            None => match within(0)? {
+                (draft, sent) if sent <= most => Ok(draft),
+                (_, sent) => {
+                    let message = format!("a budget of {most} tokens is too small: without any code, the answer has {sent}");
+                    let why = Diagnostic::error(ErrorCode::E_PARAM, message);
+                    Err(Failed::new(Code::Usage, why.hint("ask with a budget of some thousand tokens")))
+                }
+            },
         }
     }
 

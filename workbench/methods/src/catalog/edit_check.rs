@@ -264,7 +264,7 @@ fn find_lost_names(desk: &Desk<'_>, response: &Response, is_strict: bool, now: u
             after: session_text_of(&disk, &change.to.text).unwrap_or_default(),
         })
         .collect();
-    let faults: Vec<String> = files.iter().filter_map(EditedFile::new_syntax_fault).collect();
+    let faults = EditedFile::new_syntax_faults(&files);
     if !faults.is_empty() {
         return Some(LostNames {
             lost: faults,

@@ -119,7 +119,7 @@ impl Method for Investigate {
         let question = self.question.trim();
         if question.is_empty() {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "there is no question");
-            let hint = "ask one: cortex investigate \"How are batches saved?\" --scope NAMESPACE";
+            let hint = "ask one: `cortex investigate 'How are batches saved?' --scope NAMESPACE`";
             return Err(Failed::new(Code::Usage, why.hint(hint)));
         }
         let mut operation = Operation::start_operation(question, &self.scope);

@@ -185,7 +185,7 @@ impl Search {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "there is no text to look for");
             return Err(Failed::new(
                 Code::Usage,
-                why.hint("cortex search --semantic \"where is a path resolved\""),
+                why.hint("describe it: `cortex search 'where is a path resolved' --semantic`"),
             ));
         }
         let table = vectors(desk)?;

@@ -9,10 +9,34 @@ use serde_json::Value;
 /// Begins a command in a message.
 const COMMAND: &str = "`cortex ";
 
+/// Begins a command in a message that has no marks around it; it ends with a quote.
+const BARE: &str = "cortex build '";
+
+/// Methods whose texts contain no code of the workspace: in code, words stay as they are.
+const WITHOUT_CODE: [&str; 9] = [
+    "status",
+    "doctor",
+    "explain",
+    "history",
+    "query",
+    "cost",
+    "invalidate",
+    "work next",
+    "work submit",
+];
+
 /// Rewrites the message and the hint of a diagnostic.
 pub fn rewrite_diagnostic(entry: &MethodEntry, diagnostic: &mut Diagnostic) {
     diagnostic.message = rewrite_words(entry, &diagnostic.message);
     diagnostic.hint = diagnostic.hint.as_ref().map(|hint| rewrite_words(entry, hint));
+}
+
+/// Rewrites the text of an answer, unless it may contain code.
+pub fn rewrite_text(entry: &MethodEntry, text: String) -> String {
+    match WITHOUT_CODE.contains(&entry.name) {
+        true => rewrite_words(entry, &text),
+        false => text,
+    }
 }
 
 /// Rewrites the notes of all states in an answer.
@@ -42,7 +66,8 @@ fn rewrite_texts(entry: &MethodEntry, texts: Option<&mut Value>) {
 /// Rewrites the commands and options in a message about a call of a method.
 fn rewrite_words(entry: &MethodEntry, text: &str) -> String {
     let mut rewritten = String::with_capacity(text.len());
-    let mut rest = text;
+    let marked = mark_bare_commands(text);
+    let mut rest = marked.as_str();
     while let Some(start) = rest.find(COMMAND) {
         let line = &rest[start + COMMAND.len()..];
         let Some(end) = end_of_code(line) else { break };
@@ -54,6 +79,24 @@ fn rewrite_words(entry: &MethodEntry, text: &str) -> String {
     rewritten + &with_arguments(entry, rest)
 }
 
+/// Puts marks around the bare commands of a text.
+fn mark_bare_commands(text: &str) -> String {
+    let mut marked = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(BARE) {
+        let (before, command) = rest.split_at(at);
+        let Some(length) = command[BARE.len()..].find('\'') else { break };
+        let (command, after) = command.split_at(BARE.len() + length + 1);
+        marked.push_str(before);
+        marked.push_str(&match before.ends_with('`') {
+            true => command.to_owned(),
+            false => format!("`{command}`"),
+        });
+        rest = after;
+    }
+    marked + rest
+}
+
 /// Returns where code ends: at a mark that is not that of type parameters (``Map`1``).
 fn end_of_code(text: &str) -> Option<usize> {
     let is_end = |at: &usize| !text[at + 1..].starts_with(|c: char| c.is_ascii_digit());
@@ -62,7 +105,7 @@ fn end_of_code(text: &str) -> Option<usize> {
 
 /// Returns a command line as the call of a tool: `` `edit` with op = "diff", path = "a.cs" ``. `None` if no tool does it.
 fn call_of_line(line: &str) -> Option<String> {
-    let words = words_of_line(line);
+    let words = words_of_method(words_of_line(line));
     let is_named = |entry: &&MethodEntry| {
         let name: Vec<&str> = entry.name.split(' ').collect();
         words.starts_with(&name)
@@ -102,6 +145,16 @@ fn call_of_line(line: &str) -> Option<String> {
         true => format!("`{tool}`"),
         false => format!("`{tool}` with {}", arguments.join(", ")),
     })
+}
+
+/// Returns the words of a command line; of a command that prints or builds one output, those of the method that returns it.
+fn words_of_method(words: Vec<&str>) -> Vec<&str> {
+    let is_label = |word: &str| word.starts_with("//") && !word.contains("...") && !word.contains(['*', ' ']);
+    match *words.as_slice() {
+        ["show"] => vec!["node", "get"],
+        ["show" | "build", label] if is_label(label) => vec!["node", "get", label],
+        _ => words,
+    }
 }
 
 /// Splits a command line into words; quotes hold a word together.
@@ -199,7 +252,14 @@ mod tests {
                 "`cortex outline N.Map`2` lists the members of N.Map`2",
                 "`outline` with symbols = \"N.Map`2\" lists the members of N.Map`2",
             ),
+            (
+                "`cortex show '//a:b'` prints it",
+                "`node` with op = \"get\", label = \"//a:b\" prints it",
+            ),
+            ("cortex build '//a:b'", "`node` with op = \"get\", label = \"//a:b\""),
             // No tool.
+            ("build some: cortex build '//...'", "build some: `cortex build '//...'`"),
+            ("`cortex show --raw`", "`cortex show --raw`"),
             ("`cortex trust` allows it", "`cortex trust` allows it"),
             ("`class A` and `x--`", "`class A` and `x--`"),
         ] {
@@ -220,6 +280,16 @@ mod tests {
             ("usages", "i-- > 0", "i-- > 0"),
         ] {
             assert_eq!(rewritten(method, text), expected);
+        }
+    }
+
+    #[test]
+    fn texts_without_code_name_tools() {
+        let text = |method: &str| rewrite_text(find_method(method).expect("a method"), "odd; `cortex doctor` explains".to_owned());
+        assert_eq!(text("status"), "odd; `status` with op = \"doctor\" explains");
+        assert_eq!(text("source"), "odd; `cortex doctor` explains");
+        for method in WITHOUT_CODE {
+            assert!(find_method(method).is_some(), "{method}");
         }
     }
 
