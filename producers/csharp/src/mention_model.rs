@@ -66,6 +66,9 @@ pub struct Declared {
     /// The range of the value of an `int` or `long` constant, as far as it does not depend on other types.
     #[serde(default, skip_serializing_if = "is_default")]
     pub range: Option<IntegerRange>,
+    /// The path of the other type's constant whose value an `int` or `long` constant has; empty without one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub origin: String,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
