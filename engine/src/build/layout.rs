@@ -142,7 +142,7 @@ impl Run<'_> {
             if room.is_none() && self.is_stopped() {
                 break;
             }
-            let (Some(output), Some(rule)) = (self.settled_output(id), self.rule_with_out(id)) else {
+            let (Some(output), Some(rule)) = (self.output(id), self.rule_with_out(id)) else {
                 continue;
             };
             let label = self.graph.node(id).label.clone();

@@ -5,7 +5,7 @@ use crate::values::digest::Digest;
 use crate::values::json;
 
 /// Name of this encoding and of the checks that a manifest has passed: increment it when either changes.
-const DOMAIN: &str = "cortex 2026-11 compiled manifest 11";
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 12";
 
 /// Returns the key of a manifest: digest of its texts, digest of the registry it was checked against, and the encoding.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {

@@ -98,10 +98,6 @@ fn unreadable(error: serde_json::Error) -> Failure {
     Failure::permanent(format!("input 'config' cannot be read: {error}"))
 }
 
-fn by_item(inputs: &[Input]) -> FxHashMap<&str, &Input> {
-    inputs.iter().map(|input| (&*input.item, input)).collect()
-}
-
 fn packs(inputs: &[Input]) -> Result<Vec<PackFacts>, Failure> {
     let read = |input: &Input| {
         let broken = |error| Failure::permanent(format!("the facts of pack {} cannot be read: {error}", input.item));
@@ -111,7 +107,7 @@ fn packs(inputs: &[Input]) -> Result<Vec<PackFacts>, Failure> {
 }
 
 fn project_entries(inputs: &[Input]) -> Result<Vec<ProjectEntry>, Failure> {
-    let by_path: FxHashMap<&str, &Input> = by_item(inputs);
+    let by_path: FxHashMap<&str, &Input> = inputs.iter().map(|input| (&*input.item, input)).collect();
     let projects = Layout::from_inputs(inputs, None)?.projects.into_iter();
     Ok(projects
         .map(|project| ProjectEntry {

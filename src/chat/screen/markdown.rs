@@ -77,7 +77,8 @@ impl Markdown {
             _ => self.style.cyan(text),
         };
         let indent = if self.width > 8 { "  " } else { "" };
-        let pieces = split_to_width(line, self.width - indent.len());
+        let width = self.width - indent.len();
+        let pieces = split_after(line, width, width);
         let row = |piece: String| DrawnLine {
             cells: indent.len() + cells(&piece),
             drawn: format!("{indent}{}", paint(&piece)),
@@ -175,12 +176,7 @@ fn inline(text: &str) -> Vec<(Ink, String)> {
     pieces
 }
 
-/// Splits a text into pieces of at most `width` cells.
-fn split_to_width(text: &str, width: usize) -> Vec<String> {
-    split_after(text, width, width)
-}
-
-/// As [`split_to_width`], with a first piece of at most `first` cells.
+/// Splits a text into pieces of at most `width` cells, the first of at most `first`.
 fn split_after(text: &str, first: usize, width: usize) -> Vec<String> {
     let width = width.max(1);
     let (mut pieces, mut left) = (vec![String::new()], first);

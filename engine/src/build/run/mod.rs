@@ -337,11 +337,6 @@ impl<'a> Run<'a> {
         self.findings.failures()
     }
 
-    /// Returns the output of a node, if it has one in this run.
-    pub fn settled_output(&self, id: NodeId) -> Option<Digest> {
-        self.output(id)
-    }
-
     /// Whether a node's output is unchanged since the run started.
     pub(super) fn is_unchanged(&self, id: NodeId) -> bool {
         match self.nodes.state_of(id) {

@@ -142,7 +142,8 @@ impl Cursor<'_> {
             }
             "{" => self.anonymous(),
             _ => {
-                let Some(kind) = self.creation_type() else {
+                // A `?` is part of the type only before brackets.
+                let Some(kind) = self.type_ref(Around::Test) else {
                     return Expression::Unknown;
                 };
                 if self.is("[") {
@@ -163,11 +164,6 @@ impl Cursor<'_> {
     fn is_array_of_tuples(&self) -> bool {
         let after = self.next_after_group(self.at);
         self.text_at(after + usize::from(self.text_at(after) == "?")) == "["
-    }
-
-    /// Parses the type after `new`; a `?` is part of the type only before brackets.
-    fn creation_type(&mut self) -> Option<TypeRef> {
-        self.type_ref(Around::Test)
     }
 
     fn array_creation(&mut self, element: TypeRef, place: u32) -> Expression {
