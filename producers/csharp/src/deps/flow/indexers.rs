@@ -90,7 +90,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.used(owner, INDEXER, place, false, Some(call.clone()));
         }
         self.used(&chosen.owner, INDEXER, place, others.is_empty(), Some(call));
-        for ((value, given), (_, parameter)) in values.iter().zip(given).zip(own) {
+        for ((value, given), (_, parameter)) in values.iter().zip(given).zip(own.into_owned()) {
             self.note_conversion(value, given, &parameter, true);
         }
         chosen.result()
