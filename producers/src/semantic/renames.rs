@@ -223,7 +223,7 @@ impl Renames {
             let is_declared = before.kind == SlotKind::Structure;
             let missing = |these: &Slot, others: &Slot, code: &[(String, String)]| -> Vec<(String, String)> {
                 let has = |pieces: &[(String, String)], name: &str| pieces.iter().any(|(other, _)| other == name);
-                let is_open = |name: &str| !name.is_empty() && !has(&others.pieces, name) && !(is_declared && has(code, name));
+                let is_open = |name: &str| !(name.is_empty() || has(&others.pieces, name) || is_declared && has(code, name));
                 let missing = these.pieces.iter().filter(|(name, _)| is_open(name));
                 missing.cloned().collect()
             };
