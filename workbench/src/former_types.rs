@@ -7,7 +7,7 @@ use crate::error::WorkbenchError;
 use crate::last_good::{label_of_type, parts};
 use crate::renamed_members;
 use crate::split_types;
-use crate::type_versions::{TypeRows, TypeVersion};
+use crate::type_versions::{TYPES, TypeRows, TypeVersion};
 use engine::build::session::Session;
 use engine::seams::lineage::{Lineage, Present};
 use engine::seams::paid::{FormerName, FormerNames};
@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-pub(crate) const TYPES: &str = "//index:types";
 const NAME: &str = "aliases.json";
 
 /// Returns the state of `//index:types` that the file has not evaluated yet; `None` if there is no such state, or if the file is not written because

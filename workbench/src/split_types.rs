@@ -2,10 +2,9 @@
 //! removed, or is in the same namespace and was not built since.
 
 use crate::earlier_states::States;
-use crate::former_types::TYPES;
 use crate::last_good::label_of_type;
 use crate::renamed_members::ChangedType;
-use crate::type_versions::TypeVersion;
+use crate::type_versions::{TYPES, TypeVersion};
 use engine::seams::paid::{FormerName, FormerNames};
 use engine::store::StoreError;
 use engine::values::digest::Digest;

@@ -8,6 +8,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Label of the table of types.
+pub(crate) const TYPES: &str = "//index:types";
+
 /// Reads a blob of the store, such as a page of a table.
 pub(crate) type ReadPage<'a> = &'a dyn Fn(&Digest) -> Result<Option<Arc<[u8]>>, StoreError>;
 
