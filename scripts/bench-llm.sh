@@ -5,7 +5,7 @@
 # and answers of plausible length.
 #
 # Compared with: every type of changed files ("files"), one question a changed file with its text ("file questions"), and every type of every file
-# that holds a reader ("files and readers"). Then, at the last commit, a type, a namespace and a private member are renamed.
+# that holds a reader ("files and readers"). Then, at the last commit, a type, a namespace and a private member are renamed, and a class is split.
 #
 # usage: scripts/bench-llm.sh REPOSITORY [--commits N] [--until REV] [--patches-only | --ways NAMES]
 #        REPOSITORY is a git repository with history, bare or not. It is cloned; nothing in it changes.

@@ -54,6 +54,7 @@ class Pass:
         change(self.sources())
         spent = self.build()
         git(self.clone, "checkout", "-q", "--force", commit)
+        git(self.clone, "clean", "-fdq", "--", "*.cs")
         self.build()
         return spent
 
@@ -145,6 +146,33 @@ def renames(one: Pass, index: list[dict]) -> dict:
     if member:
         found[f"private member {member} renamed"] = replacing(rf"\b{member}\b", f"{member}Renamed")
     return found
+
+
+METHOD = re.compile(r"^( +)(?:(?:public|private|protected|internal|static|async) )+[\w<>?\[\], ]+ \w+\([^)\n]*\)\n\1\{\n(?:(?!\1\}\n).*\n)*\1\}\n", re.MULTILINE)
+CLASS = re.compile(r"^ *(?:(?:public|internal|sealed|static) )+class (\w+)", re.MULTILINE)
+
+
+def split(one: Pass) -> dict:
+    """Half of the methods of a class move to a new one in a file of its own: of the class, alone in its file and no test, with most methods."""
+    sources = [path for path in one.sources() if "test" not in str(path.relative_to(one.clone)).lower()]
+    of = {path: list(METHOD.finditer(text_of(path))) for path in sources if len(re.findall(r"\b(?:class|struct|interface|enum|record)\b", text_of(path))) == 1}
+    of = {path: methods for path, methods in of.items() if CLASS.search(text_of(path))}
+    path = max(sorted(of), key=lambda path: len(of[path]), default=None)
+    if path is None or len(of[path]) < 4:
+        return {}
+    text, moved = text_of(path), of[path][len(of[path]) // 2 :]
+    found = CLASS.search(text)
+    head, name = text[: found.start()], found.group(1)
+
+    def change(_: list[Path]):
+        rest = text
+        for method in reversed(moved):
+            rest = rest[: method.start()] + rest[method.end() :]
+        methods = "\n".join(method.group() for method in moved)
+        part = f"{head}{found.group().replace(name, f'{name}Part')}\n{{\n{methods}}}\n" + "}\n" * (head.count("{") - head.count("}"))
+        path.write_bytes(rest.encode("utf-8", "surrogateescape"))
+        path.with_name(f"{name}Part.cs").write_bytes(part.encode("utf-8", "surrogateescape"))
+    return {f"class {name} split, {len(moved)} of {len(of[path])} methods moved": change}
 
 
 def second_machine(args, commits: list[str]) -> dict[str, dict]:
@@ -246,7 +274,7 @@ def main():
         print(f"| {name} | {calls:,.0f} | {into:,.0f} | {out:,.0f} | {into + out:,.0f} | {' | '.join(against)} |")
     row = lambda name, spent: print(f"| {name} | {spent['calls']:,} | {spent['input_tokens']:,} | {spent['output_tokens']:,} |")
     print("\n| after the last commit | calls | tokens in | tokens out |\n|---|--:|--:|--:|")
-    for name, change in renames(patches, patches.index()).items():
+    for name, change in {**renames(patches, patches.index()), **split(patches)}.items():
         row(name, patches.scenario(commits[-1], change))
     for name, spent in second_machine(args, commits[len(commits) // 2 :]).items():
         row(name, spent)

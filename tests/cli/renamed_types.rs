@@ -72,7 +72,7 @@ fn a_rename_of_a_member_without_code_asks_nothing() {
             "public class User { readonly Store store; public string Go() { return store.Title + store.Get(1); } }",
         ),
     ]);
-    write_model_file(&bench, "full", &FULL.replace("- Holds.", "- Holds Title [Title]."));
+    write_model_file(&bench, "full", &FULL.replace("- Holds.", "- Holds Title and Mode [Title, Mode]."));
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 4));
     let rename = |pairs: &[(&str, &str)]| {
         for name in ["IGate", "Gate", "Store", "User"] {
@@ -86,7 +86,9 @@ fn a_rename_of_a_member_without_code_asks_nothing() {
     rename(&[("Title", "Caption")]);
     for label in ["//types/N.Store:semantic", "//types/N.User:semantic"] {
         let shown = bench.run(&["show", label]).out;
-        assert!(shown.contains("- Holds Caption [Caption]."), "{label}: {shown}");
+        assert!(shown.contains("- Holds Caption and Mode [Caption]."), "{label}: {shown}");
     }
     rename(&[("Wait", "Pause"), ("Mode", "State")]);
+    let shown = bench.run(&["show", "//types/N.IGate:semantic"]).out;
+    assert!(shown.contains("- Holds Title and State [State]."), "{shown}");
 }

@@ -5,7 +5,7 @@ use engine::seams::paid::{FormerName, FormerNames};
 use engine::store::StoreError;
 use engine::values::digest::Digest;
 use producers::csharp::renamed_members::{RenamedMember, code_of_members, renamed_declarations, renamed_members, uses_follow};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of earlier versions of a type's code that are compared with its present one.
 const MOST_VERSIONS: usize = 4;
@@ -94,9 +94,14 @@ pub(crate) fn former(states: &States<'_>, changed: &[ChangedType<'_>], declared:
             codes.extend(earlier.map(|earlier| [code_of_members(&earlier), code_of_members(&now)]));
         }
     }
+    let mut owners: BTreeMap<[String; 2], BTreeSet<&str>> = BTreeMap::new();
+    for (of, member) in &open {
+        owners.entry(member.keys.clone()).or_default().insert(of.key);
+    }
     open.retain(|(_, member)| {
         let [old, new] = &member.names;
-        codes.iter().any(|[then, now]| uses_follow([then, now], [old, new])) || has_same_rename(&found, member)
+        let has_namesake = || owners.get(&member.keys).is_some_and(|owners| owners.len() > 1) || has_same_rename(&found, member);
+        codes.iter().any(|[then, now]| uses_follow([then, now], [old, new])) || has_namesake()
     });
     for (of, member) in open {
         add_member(&mut found, of, &member);
