@@ -374,7 +374,7 @@ impl Graph {
     }
 
     /// Returns the lookups made when a node's inputs were found, as [`lookups::hash`]es; `None` if unknown.
-    pub fn lookups(&mut self, id: NodeId) -> Option<&[u32]> {
+    pub fn lookups(&mut self, id: NodeId) -> Option<&[lookups::StoredHash]> {
         self.lookups.lookups_of_node(id)
     }
 
