@@ -338,15 +338,21 @@ impl Job {
         }
     }
 
-    /// Returns the output that the producer returned when it requested rows, or runs the producer.
+    /// Returns the output that the producer returned when it requested rows, or runs the producer. The output has its stored form.
     fn make_output(&self, shared: &JobContext, producer: &dyn Producer, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let early = self.take_early_output(shared);
-        early.map_or_else(|| producer.produce(inputs), Ok).and_then(check_pieces)
+        let output = early.map_or_else(|| producer.produce(inputs), Ok)?;
+        check_pieces(&output)?;
+        let (output, text) = output.stored_and_text();
+        if let Some(text) = text {
+            shared.blobs.remember_text(Digest::of(&output.bytes), text);
+        }
+        Ok(output)
     }
 }
 
-/// Returns the output in its stored form; refuses one that names missing pieces, because readers would search for them.
-fn check_pieces(output: Output) -> Result<Output, Failure> {
+/// Refuses an output that names missing pieces, because readers would search for them.
+fn check_pieces(output: &Output) -> Result<(), Failure> {
     if pieces::is_root(&output.bytes) {
         let root: Arc<[u8]> = output.bytes.as_slice().into();
         let all = pieces::each_piece::<PieceError>(&root, |digest| Ok(output.parts.get(digest).cloned()), |_| {});
@@ -365,5 +371,5 @@ fn check_pieces(output: Output) -> Result<Output, Failure> {
             )));
         }
     }
-    Ok(output.stored())
+    Ok(())
 }
