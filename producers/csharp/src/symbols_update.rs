@@ -67,7 +67,7 @@ impl TableUpdate for Symbols {
         update.bind_heirs(&keys, &targets)?;
         Some(UpdatedRows {
             rows: update.into_rows()?,
-            diagnostics: Vec::new(),
+            ..UpdatedRows::default()
         })
     }
 }
