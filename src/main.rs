@@ -53,18 +53,23 @@ fn main() -> ExitCode {
     if completion::answer_completion(&arguments) {
         return ExitCode::SUCCESS;
     }
-    end_process(run_arguments(&arguments))
+    ExitCode::from(run_arguments(&arguments))
 }
 
 /// Runs the command that the arguments name. Returns the exit code.
 fn run_arguments(arguments: &[OsString]) -> u8 {
     match cli::Cli::try_parse_from(cli::guard_labels(arguments.iter().cloned())) {
-        // The panic is already printed; only the exit code is left.
-        Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run_cli(cli))).unwrap_or_else(|_| {
-            let why = Failed::bug(&"the command ended in the middle, see above");
-            note_line!("{}", diagnostic::format_diagnostic(&why.diagnostics[0], stderr_style(When::Auto)));
-            exit_number(why.code)
-        }),
+        Ok(cli) => {
+            // A thread of a server may hold standard output while its client does not read: do not wait for it.
+            let is_server = matches!(cli.command, Some(cli::Command::Serve(_) | cli::Command::Mcp(_)));
+            // The panic is already printed; only the exit code is left.
+            let number = catch_unwind(AssertUnwindSafe(|| commands::run_cli(cli))).unwrap_or_else(|_| {
+                let why = Failed::bug(&"the command ended in the middle, see above");
+                note_line!("{}", diagnostic::format_diagnostic(&why.diagnostics[0], stderr_style(When::Auto)));
+                exit_number(why.code)
+            });
+            if is_server { number } else { end_process(number) }
+        }
         Err(error) => {
             // Help and version are answers; everything else is a usage error.
             let code = if error.use_stderr() { Code::Usage } else { Code::Ok };
