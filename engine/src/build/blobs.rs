@@ -26,6 +26,8 @@ pub const LARGEST: usize = BUDGET / 4;
 pub struct Blobs {
     store: Arc<dyn Store>,
     held: Mutex<Held>,
+    /// Long texts that producers of this build returned, by the digests of their roots.
+    texts: Mutex<FxHashMap<Digest, Arc<Vec<u8>>>>,
     pages: Option<PageMemory>,
 }
 
@@ -53,6 +55,25 @@ struct Recent {
     used: bool,
 }
 
+/// An output as its readers see it.
+pub enum WholeOutput {
+    /// A long text that this build's producer returned.
+    Text(Arc<Vec<u8>>),
+    /// Read from the store.
+    Stored(Arc<[u8]>),
+}
+
+impl std::ops::Deref for WholeOutput {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Text(text) => text,
+            Self::Stored(blob) => blob,
+        }
+    }
+}
+
 /// Reason why an output's pieces are not available.
 pub enum Unavailable {
     /// A piece is missing or invalid.
@@ -78,6 +99,7 @@ impl Blobs {
         Self {
             store,
             held: Mutex::default(),
+            texts: Mutex::default(),
             pages: None,
         }
     }
@@ -150,6 +172,31 @@ impl Blobs {
             Err(Unavailable::Piece) => Ok(None),
             Err(Unavailable::Broken(error)) => Err(error),
         }
+    }
+
+    /// Keeps a long text whole until the end of the build, unless there are many: it is laid out next.
+    pub fn remember_text(&self, root: Digest, text: Vec<u8>) {
+        let mut texts = self.texts();
+        if texts.values().map(|text| text.len()).sum::<usize>() + text.len() <= LARGEST {
+            texts.insert(root, text.into());
+        }
+    }
+
+    /// Returns an output to lay out; `None` if a blob of it is missing.
+    pub fn whole_output(&self, digest: &Digest) -> Result<Option<WholeOutput>, StoreError> {
+        match self.held_text(digest) {
+            Some(text) => Ok(Some(WholeOutput::Text(text))),
+            None => Ok(self.readable_output(digest)?.map(WholeOutput::Stored)),
+        }
+    }
+
+    /// Returns a long text that this build kept whole.
+    pub fn held_text(&self, root: &Digest) -> Option<Arc<Vec<u8>>> {
+        self.texts().get(root).cloned()
+    }
+
+    fn texts(&self) -> MutexGuard<'_, FxHashMap<Digest, Arc<Vec<u8>>>> {
+        self.texts.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Returns the files of the tree whose root folder a blob is. Fails when a part is missing, or the store cannot be read.

@@ -106,7 +106,7 @@ impl Job {
                 }
                 let start = Instant::now();
                 let updated = before.and_then(|before| self.update_table(shared, &before)).map(Ok);
-                match updated.or_else(|| self.take_early_output(shared).map(check_pieces)) {
+                match updated.or_else(|| self.take_early_output(shared).map(|early| stored_form(shared, early))) {
                     Some(Ok(output)) => {
                         return Done::Produced {
                             digest: Digest::of(&output.bytes),
@@ -339,14 +339,17 @@ impl Job {
         };
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
-            JobMode::Output { .. } => producer.produce(&inputs).and_then(check_pieces).map(|output| Done::Produced {
-                digest: Digest::of(&output.bytes),
-                output: Box::new(output),
-                took: start.elapsed(),
-                action_lock,
-                is_adopted: false,
-                cost: Box::new(parts.snapshot()),
-            }),
+            JobMode::Output { .. } => producer
+                .produce(&inputs)
+                .and_then(|output| stored_form(shared, output))
+                .map(|output| Done::Produced {
+                    digest: Digest::of(&output.bytes),
+                    output: Box::new(output),
+                    took: start.elapsed(),
+                    action_lock,
+                    is_adopted: false,
+                    cost: Box::new(parts.snapshot()),
+                }),
             JobMode::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         // A job that asked nothing leaves its group before the slow write to the cache.
@@ -377,8 +380,18 @@ fn held_rows<'a>(held: &'a [(Digest, Arc<[u8]>)], input: &JobInput) -> Option<&'
     held.iter().find(|(digest, _)| *digest == input.digest).map(|(_, rows)| rows)
 }
 
-/// Returns the output in its stored form; refuses one that names missing pieces, because readers would search for them.
-fn check_pieces(output: Output) -> Result<Output, Failure> {
+/// Returns a valid output in its stored form; a long text is kept whole too.
+fn stored_form(shared: &JobContext, output: Output) -> Result<Output, Failure> {
+    check_pieces(&output)?;
+    let (output, text) = output.stored_and_text();
+    if let Some(text) = text {
+        shared.blobs.remember_text(Digest::of(&output.bytes), text);
+    }
+    Ok(output)
+}
+
+/// Refuses an output that names missing pieces, because readers would search for them.
+fn check_pieces(output: &Output) -> Result<(), Failure> {
     if pieces::is_root(&output.bytes) {
         let root: Arc<[u8]> = output.bytes.as_slice().into();
         let all = pieces::each_piece::<PieceError>(&root, |digest| Ok(output.parts.get(digest).cloned()), |_| {});
@@ -397,5 +410,5 @@ fn check_pieces(output: Output) -> Result<Output, Failure> {
             )));
         }
     }
-    Ok(output.stored())
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use super::job::{Job, JobContext, JobInput, Task};
 use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
+use crate::seams::producer::Output;
 use crate::seams::update::{ChangedInput, TableChanges, TableView};
 use crate::store::records::{ActionRecord, InputRecord};
 use crate::values::diagnostic::Diagnostic;
@@ -50,9 +51,22 @@ impl<'a> LastTable<'a> {
         Some(last)
     }
 
-    /// Returns the root page of the table.
+    /// Returns the last output.
+    pub(super) fn output(&self) -> Output {
+        Output {
+            kept: self.record.parts.clone(),
+            ..Output::new(&*self.table.root)
+        }
+    }
+
+    /// Returns the root page of the table, or the blob of another output.
     pub(super) fn root(&self) -> &Arc<[u8]> {
         &self.table.root
+    }
+
+    /// Whether the last output is a table.
+    pub(super) fn is_table(&self) -> bool {
+        self.table.reader.is_some()
     }
 
     /// Whether all its inputs, former and present, have this role.
@@ -92,12 +106,19 @@ impl<'a> LastTable<'a> {
     }
 
     fn compare_role(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<ChangedInput>> {
+        let now = self.of_role(role);
+        // Usually few of thousands of inputs differ, so look up only those between the first and the last difference.
+        let is_same = |(then, now): &(&&InputRecord, &JobInput)| then.digest == now.digest && then.label == now.label;
+        let head = before.iter().zip(now).take_while(is_same).count();
+        let (before, now) = (&before[head..], &now[head..]);
+        let tail = before.iter().rev().zip(now.iter().rev()).take_while(is_same).count();
+        let (before, now) = (&before[..before.len() - tail], &now[..now.len() - tail]);
         let mut then: FxHashMap<&str, Digest> = before.iter().map(|input| (&*input.label, input.digest)).collect();
         if then.len() != before.len() {
             return None;
         }
         let mut changed = Vec::new();
-        for input in self.of_role(role) {
+        for input in now {
             let before = then.remove(&*input.label);
             if before != Some(input.digest) {
                 changed.push(ChangedInput {
@@ -148,6 +169,10 @@ impl TableChanges for LastTable<'_> {
         &self.record.diagnostics
     }
 
+    fn memo(&self) -> &[u8] {
+        &self.record.memo
+    }
+
     fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]> {
         self.changed.get(role).map(Vec::as_slice)
     }
@@ -192,17 +217,17 @@ fn is_list(from: &InputFrom) -> bool {
     matches!(from, InputFrom::Many { .. } | InputFrom::Rows { .. })
 }
 
-/// A table whose pages are read on demand.
+/// An output whose pages are read on demand if it is a table. Otherwise it has no rows to read.
 struct StoredTable<'a> {
     shared: &'a JobContext,
     root: Arc<[u8]>,
-    reader: RefCell<RowReader>,
+    reader: Option<RefCell<RowReader>>,
 }
 
 impl<'a> StoredTable<'a> {
     fn open(shared: &'a JobContext, digest: &Digest) -> Option<Self> {
         let root = shared.blobs.get(digest).ok()??;
-        let reader = RefCell::new(RowReader::new(root.clone()).ok()?);
+        let reader = RowReader::new(root.clone()).ok().map(RefCell::new);
         Some(Self { shared, root, reader })
     }
 
@@ -213,7 +238,8 @@ impl<'a> StoredTable<'a> {
 
 impl TableView for StoredTable<'_> {
     fn row(&self, key: &str) -> Option<Option<Arc<[u8]>>> {
-        let found = self.reader.borrow_mut().get::<PageError>(key, |digest| self.page(digest)).ok()?;
+        let mut reader = self.reader.as_ref()?.borrow_mut();
+        let found = reader.get::<PageError>(key, |digest| self.page(digest)).ok()?;
         Some(found.map(|value| Arc::from(&*value)))
     }
 

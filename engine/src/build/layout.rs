@@ -1,6 +1,6 @@
 //! Layout: outputs as readable files under `.cortex/out/`, at the paths that rules specify.
 
-use super::blobs::PagedBlobs;
+use super::blobs::{PagedBlobs, WholeOutput};
 use super::finish::Finish;
 use super::run::{Run, RunError};
 use super::state::CurrentRequest;
@@ -380,7 +380,11 @@ impl Run<'_> {
         lookups: &mut BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Result<ExportOutcome, Refusal>, RunError> {
         let Destination { path, exports } = *place;
-        let Some(blob) = self.blob(id)? else {
+        let blob = match self.context.shared.blobs.held_text(&output) {
+            Some(text) => Some(WholeOutput::Text(text)),
+            None => self.blob(id)?.map(WholeOutput::Stored),
+        };
+        let Some(blob) = blob else {
             return Ok(Err(Diagnostic::error(ErrorCode::E_LAYOUT, "the output is nowhere to be found")
                 .label(label)
                 .hint("build it again")

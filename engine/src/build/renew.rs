@@ -65,7 +65,7 @@ impl Session {
             if maybe_stale.as_ref().is_some_and(|maybe_stale| maybe_stale.contains(id)) {
                 continue;
             }
-            let Some(blob) = files.blobs.readable_output(&result.output)? else {
+            let Some(blob) = files.blobs.whole_output(&result.output)? else {
                 // The file may show former states: the next build tries again.
                 is_cut = true;
                 continue;

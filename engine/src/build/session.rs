@@ -200,11 +200,11 @@ impl Session {
 /// Reads the stored graph and its links, without the graph cached in this process; `None` if unreadable.
 pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<Option<(Graph, Links)>, EngineError> {
     let rows = engine.store.rows(engine.view, Part::Links)?;
-    let graph = Skeleton::from_rows(&rows).and_then(|skeleton| graph_over(engine, state, skeleton));
-    Ok(graph.map(|graph| {
-        let links = Links::from_graph(&graph);
-        (graph, links)
-    }))
+    let read = Skeleton::from_rows(&rows).and_then(|skeleton| {
+        let links = Links::from_skeleton(&skeleton);
+        Some((graph_over(engine, state, skeleton)?, links))
+    });
+    Ok(read)
 }
 
 /// Completes a graph whose links are known; `None` if it is not the one to which the state belongs.
@@ -243,11 +243,11 @@ fn cached_graph_and_links(engine: &Engine, state: &mut State) -> Result<Option<(
     let Some(skeleton) = Skeleton::from_rows(&rows) else {
         return Ok(None);
     };
+    let links = Links::from_skeleton(&skeleton);
     let kept = memory.map(|memory| (memory, skeleton.clone()));
     let Some(graph) = graph_over(engine, state, skeleton) else {
         return Ok(None);
     };
-    let links = Links::from_graph(&graph);
     if let Some((memory, skeleton)) = kept {
         memory.remember(digest, skeleton, links.clone());
     }

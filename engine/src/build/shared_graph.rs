@@ -19,7 +19,7 @@ use minicbor::{Decode, Encode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Format of the rows. Others are not read.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 /// Table of the only row that describes the others.
 const HEAD: u8 = 0;
 /// Tables of the other rows.

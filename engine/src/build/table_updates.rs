@@ -30,16 +30,25 @@ impl Job {
         if changed * ONE_IN > all {
             return None;
         }
-        let UpdatedRows { rows, diagnostics } = match (fold, update) {
+        let UpdatedRows { rows, diagnostics, memo } = match (fold, update) {
             (Some(fold), _) => folded_rows(fold, &last)?,
             (None, update) => update?.update(&last)?,
         };
+        if !last.is_table() {
+            // Only a table can get other rows.
+            return rows.is_empty().then(|| Output {
+                diagnostics,
+                memo,
+                ..last.output()
+            });
+        }
         let page = |digest: &Digest| shared.blobs.get(digest).map_err(|_| PageError::Missing(*digest));
         let Edited { root, made, kept } = edit::<PageError>(last.root(), rows, page).ok()?;
         Some(Output {
             parts: made,
             kept: kept.into_iter().collect(),
             diagnostics,
+            memo,
             ..Output::new(&*root)
         })
     }

@@ -4,17 +4,26 @@
 //! A lookup is stored as 24 bits of a hash over the table's label and the key; a collision only causes an unnecessary check of a node. A node's
 //! lookups are written whenever its inputs are found, with its edges. A node without recorded lookups counts as having looked up everything.
 //!
-//! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes, ascending, each as the
-//! difference from the one before (LEB128).
+//! A row of `Part::Lookups` has 256 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes of three bytes
+//! (little-endian), ascending. A change of a table compares the lookups of all its readers, so a build compares the stored bytes.
 
 use super::numbers::{Cursor, write_number};
 use super::pages::ViewRow;
 use super::{NodeId, PageSource};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Number of nodes per row.
-const NODES: u32 = 64;
+const NODES: u32 = 256;
+
+/// A hash of a lookup as stored: 24 bits, little-endian.
+pub type StoredHash = [u8; 3];
+
+fn stored_hash(hash: u32) -> StoredHash {
+    let [a, b, c, _] = hash.to_le_bytes();
+    [a, b, c]
+}
 
 /// Kind of a lookup in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,10 +66,10 @@ impl LookupSet {
     }
 
     /// Returns the hashes as stored in [`LookupTable`].
-    pub fn into_hashes(mut self) -> Box<[u32]> {
+    pub fn into_hashes(mut self) -> Box<[StoredHash]> {
         self.0.sort_unstable();
         self.0.dedup();
-        self.0.into()
+        self.0.into_iter().map(stored_hash).collect()
     }
 
     /// Returns a filter for comparing with many nodes.
@@ -84,90 +93,70 @@ pub struct Filter {
 
 impl Filter {
     /// Whether any of a node's lookups is among them.
-    pub fn matches_any(&self, hashes: &[u32]) -> bool {
-        let may = |hash: u32| self.low[(hash as u16 / 64) as usize] >> (hash % 64) & 1 == 1;
-        hashes.iter().any(|&hash| may(hash) && self.exact.contains(&hash))
+    pub fn matches_any(&self, hashes: &[StoredHash]) -> bool {
+        let may = |low: u16| self.low[usize::from(low / 64)] >> (low % 64) & 1 == 1;
+        let is_exact = |hash: StoredHash| self.exact.contains(&u32::from_le_bytes([hash[0], hash[1], hash[2], 0]));
+        hashes
+            .iter()
+            .any(|&hash| may(u16::from_le_bytes([hash[0], hash[1]])) && is_exact(hash))
     }
 }
 
-/// The lookups of the nodes of a row, in one list: a change of a table compares those of all its readers.
+/// The lookups of the nodes of a row.
 struct LookupPage {
-    /// By slot, one bit: whether its lookups are known.
-    known: u64,
-    /// By slot: end of its hashes, which begin where those of the slot before it end.
-    ends: [u32; NODES as usize],
-    hashes: Vec<u32>,
+    /// The stored row, followed by hashes that replace some of it.
+    bytes: Vec<u8>,
+    /// By slot: the range of its hashes in `bytes`; `None` if they are unknown.
+    places: Vec<Option<Range<u32>>>,
 }
 
 impl Default for LookupPage {
     fn default() -> Self {
         Self {
-            known: 0,
-            ends: [0; NODES as usize],
-            hashes: Vec::new(),
+            bytes: Vec::new(),
+            places: vec![None; NODES as usize],
         }
     }
 }
 
 impl LookupPage {
-    fn hashes_at(&self, slot: usize) -> std::ops::Range<usize> {
-        let start = slot.checked_sub(1).map_or(0, |before| self.ends[before]);
-        start as usize..self.ends[slot] as usize
+    fn lookups(&self, slot: usize) -> Option<&[StoredHash]> {
+        let place = self.places[slot].as_ref()?;
+        Some(self.bytes[place.start as usize..place.end as usize].as_chunks().0)
     }
 
-    fn lookups(&self, slot: usize) -> Option<&[u32]> {
-        (self.known >> slot & 1 == 1).then(|| &self.hashes[self.hashes_at(slot)])
+    fn replace(&mut self, slot: usize, lookups: Option<&[StoredHash]>) {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(lookups.unwrap_or_default().as_flattened());
+        self.places[slot] = lookups.map(|_| start..self.bytes.len() as u32);
     }
 
-    fn replace(&mut self, slot: usize, lookups: Option<&[u32]>) {
-        let (range, new) = (self.hashes_at(slot), lookups.unwrap_or_default());
-        let grown = new.len() as u32;
-        let shrunk = range.len() as u32;
-        self.hashes.splice(range, new.iter().copied());
-        for end in &mut self.ends[slot..] {
-            *end = *end + grown - shrunk;
-        }
-        self.known = self.known & !(1 << slot) | u64::from(lookups.is_some()) << slot;
-    }
-
-    /// Decodes a row; `None` if it is malformed.
-    fn from_row(body: &[u8]) -> Option<Self> {
-        let mut page = Self {
-            // Most hashes take two or three bytes.
-            hashes: Vec::with_capacity(body.len() / 2),
-            ..Self::default()
-        };
-        let mut cursor = Cursor(body);
+    /// Takes a row apart; `None` if it is malformed.
+    fn from_row(body: Vec<u8>) -> Option<Self> {
+        let mut page = Self::default();
+        let mut cursor = Cursor(&body);
         let mut next = 0;
         while let Some(slot) = cursor.byte().map(usize::from) {
-            let count = cursor.read_count()?;
-            if slot < next || slot >= page.ends.len() {
+            let len = cursor.read_count()?.checked_mul(size_of::<StoredHash>())?;
+            if slot < next {
                 return None;
             }
-            page.ends[next..slot].fill(page.hashes.len() as u32);
-            let mut before = 0_u32;
-            for _ in 0..count {
-                before = before.checked_add(cursor.read_number()?)?;
-                page.hashes.push(before);
-            }
-            page.ends[slot] = page.hashes.len() as u32;
-            page.known |= 1 << slot;
+            let start = body.len() - cursor.0.len();
+            cursor.next_bytes(len)?;
+            page.places[slot] = Some(start as u32..(start + len) as u32);
             next = slot + 1;
         }
-        page.ends[next..].fill(page.hashes.len() as u32);
+        page.bytes = body;
         Some(page)
     }
 
     fn encode_page(&self) -> Vec<u8> {
         let mut body = Vec::new();
-        for slot in 0..NODES as u8 {
+        for slot in 0..=u8::MAX {
             let Some(hashes) = self.lookups(usize::from(slot)) else { continue };
             body.push(slot);
             write_number(&mut body, hashes.len() as u32);
-            let mut before = 0;
-            for &hash in hashes {
-                write_number(&mut body, hash - std::mem::replace(&mut before, hash));
-            }
+            body.extend_from_slice(hashes.as_flattened());
         }
         body
     }
@@ -200,11 +189,11 @@ impl LookupTable {
     }
 
     /// Returns the lookups of a node; `None` if unknown.
-    pub fn lookups_of_node(&mut self, id: NodeId) -> Option<&[u32]> {
+    pub fn lookups_of_node(&mut self, id: NodeId) -> Option<&[StoredHash]> {
         self.page_to_change(id.0 / NODES).lookups((id.0 % NODES) as usize)
     }
 
-    pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
+    pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[StoredHash]>>) {
         let (number, slot) = (id.0 / NODES, (id.0 % NODES) as usize);
         let page = self.page_to_change(number);
         if page.lookups(slot) != hashes.as_deref() {
@@ -229,7 +218,7 @@ impl LookupTable {
         self.pages[at].get_or_insert_with(|| {
             let body = source.and_then(|source| source(number)).unwrap_or_default();
             // The lookups of an unreadable row are unknown.
-            Box::new(LookupPage::from_row(&body).unwrap_or_default())
+            Box::new(LookupPage::from_row(body).unwrap_or_default())
         })
     }
 
@@ -260,17 +249,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn written_lookups_are_read_back(nodes in proptest::collection::btree_map(0u32..300, proptest::collection::btree_set(0u32..1 << 24, 0..5), 0..40)) {
+        fn written_lookups_are_read_back(nodes in proptest::collection::btree_map(0u32..600, proptest::collection::btree_set(0u32..1 << 24, 0..5), 0..40)) {
             let mut table = LookupTable::default();
             for (&id, hashes) in &nodes {
-                table.set_lookups(NodeId(id), Some(hashes.iter().copied().collect()));
+                table.set_lookups(NodeId(id), Some(hashes.iter().copied().map(stored_hash).collect()));
             }
             let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = table.take_changed().into_iter().collect();
             prop_assert!(table.take_changed().is_empty());
             let mut stored = LookupTable::stored(Box::new(move |page| rows.get(page.to_be_bytes().as_slice()).cloned().flatten()));
-            for id in 0..300 {
-                let known = nodes.get(&id).map(|hashes| hashes.iter().copied().collect::<Vec<_>>());
-                prop_assert_eq!(stored.lookups_of_node(NodeId(id)).map(<[u32]>::to_vec), known);
+            for id in 0..600 {
+                let known = nodes.get(&id).map(|hashes| hashes.iter().copied().map(stored_hash).collect::<Vec<_>>());
+                prop_assert_eq!(stored.lookups_of_node(NodeId(id)).map(<[StoredHash]>::to_vec), known);
             }
             prop_assert!(stored.take_changed().is_empty());
         }
@@ -279,12 +268,12 @@ mod tests {
         fn replacing_lookups_keeps_those_of_other_nodes(steps in proptest::collection::vec((0u32..70, proptest::option::of(proptest::collection::btree_set(0u32..1 << 24, 0..5))), 0..60)) {
             let (mut table, mut model) = (LookupTable::default(), BTreeMap::new());
             for (id, hashes) in steps {
-                let hashes = hashes.map(|hashes| hashes.into_iter().collect::<Vec<_>>());
+                let hashes = hashes.map(|hashes| hashes.into_iter().map(stored_hash).collect::<Vec<_>>());
                 table.set_lookups(NodeId(id), hashes.clone().map(Into::into));
                 model.insert(id, hashes);
                 for id in 0..70 {
                     let known = model.get(&id).cloned().flatten();
-                    prop_assert_eq!(table.lookups_of_node(NodeId(id)).map(<[u32]>::to_vec), known);
+                    prop_assert_eq!(table.lookups_of_node(NodeId(id)).map(<[StoredHash]>::to_vec), known);
                 }
             }
         }
@@ -293,7 +282,7 @@ mod tests {
         fn a_filter_matches_its_lookups(keys in proptest::collection::vec("[a-z]{1,3}", 0..8), other in "[a-z]{1,3}") {
             let mut set = LookupSet::default();
             keys.iter().for_each(|key| set.add("//index:types", Lookup::Row(key)));
-            let met = set.filter().matches_any(&[hash("//index:types", Lookup::Row(&other))]);
+            let met = set.filter().matches_any(&[stored_hash(hash("//index:types", Lookup::Row(&other)))]);
             prop_assert_eq!(met, set.may_have("//index:types", Lookup::Row(&other)));
             prop_assert!(met || !keys.contains(&other));
         }

@@ -23,19 +23,22 @@ pub fn to_bytes(numbers: &[u32]) -> Vec<u8> {
 /// Decodes [`to_bytes`]; `None` if malformed.
 pub fn from_bytes(bytes: &[u8]) -> Option<Vec<u32>> {
     let mut cursor = Cursor(bytes);
-    let mut numbers = Vec::new();
+    let (mut runs, mut total) = (Vec::new(), 0);
     let mut end = 0_u32;
     while !cursor.0.is_empty() {
         let distance = cursor.read_number()?;
         let first = end.wrapping_add(distance >> 1 ^ (distance & 1).wrapping_neg());
         let count = cursor.read_number()?;
         let last = first.checked_add(count.checked_sub(1)?)?;
-        if numbers.len() + count as usize > MOST {
+        total += count as usize;
+        if total > MOST {
             return None;
         }
-        numbers.extend(first..=last);
+        runs.push(first..=last);
         end = last.wrapping_add(1);
     }
+    let mut numbers = Vec::with_capacity(total);
+    runs.into_iter().for_each(|run| numbers.extend(run));
     Some(numbers)
 }
 

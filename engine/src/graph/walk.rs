@@ -4,7 +4,7 @@
 //! `is_cyclic_directed` and the recursive depth-first search overflow there.
 
 use super::stale::NodeSet;
-use super::{Graph, NodeId};
+use super::{Graph, NodeId, Skeleton, StoredReads};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::iter::{Copied, Rev};
 use std::slice;
@@ -26,23 +26,36 @@ type Readers<'a> = Copied<Rev<slice::Iter<'a, NodeId>>>;
 impl Links {
     /// Reads the present edges.
     pub fn from_graph(graph: &Graph) -> Self {
-        let nodes = || (0u32..).map(NodeId).take(graph.bound());
+        let mut present = StoredReads::default();
+        for reader in (0u32..).map(NodeId).take(graph.bound()) {
+            graph.each_read(reader, |read| present.reads.push(read));
+            present.ends.push(present.reads.len() as u32);
+        }
+        Self::from_reads(&present, graph.bound())
+    }
+
+    /// Reads the edges of a graph as loaded.
+    pub fn from_skeleton(skeleton: &Skeleton) -> Self {
+        Self::from_reads(&skeleton.stored, skeleton.briefs.len())
+    }
+
+    fn from_reads(stored: &StoredReads, bound: usize) -> Self {
         // Count one place further on, then sum up: a node's entry is then the start of its readers.
-        let mut starts = vec![0_u32; graph.bound() + 2];
-        for reader in nodes() {
-            graph.each_read(reader, |read| starts[read.index() + 2] += 1);
+        let mut starts = vec![0_u32; bound + 2];
+        for read in &stored.reads {
+            starts[read.index() + 2] += 1;
         }
         for at in 2..starts.len() {
             starts[at] += starts[at - 1];
         }
-        let mut readers = vec![NodeId(0); starts[starts.len() - 1] as usize];
-        for reader in nodes() {
-            graph.each_read(reader, |read| {
+        let mut readers = vec![NodeId(0); stored.reads.len()];
+        for reader in (0u32..).map(NodeId).take(bound) {
+            for read in stored.reads(reader) {
                 // Position of its next reader; finally the start of the next node's readers.
                 let next = &mut starts[read.index() + 1];
                 readers[*next as usize] = reader;
                 *next += 1;
-            });
+            }
         }
         starts.pop();
         Self {

@@ -261,7 +261,8 @@ pub struct Output {
     pub parts: BTreeMap<Digest, Arc<[u8]>>,
     /// Further blobs of an output in pieces that the store has already: it shares them with an earlier version.
     pub kept: Vec<Digest>,
-    /// Data that a [paid](Pool::Paid) producer passes to its next run ([`Previous::memo`]). It is stored in the result's record, travels with
+    /// Data that a [paid](Pool::Paid) producer passes to its next run ([`Previous::memo`]), or one of a table to its next
+    /// [update](super::update::TableChanges::memo). It is stored in the result's record, travels with
     /// it, and only the producer reads it.
     pub memo: Arc<[u8]>,
 }
@@ -285,16 +286,26 @@ impl Output {
 
     /// Converts to the stored form: a large table is divided into pages, a long text into pieces.
     pub fn stored(self) -> Self {
-        let Pieces { root, parts } = match self.is_long_text {
-            true => long_text::divide(self.bytes),
-            false => pieces::stored(self.bytes, self.parts),
+        self.stored_and_text().0
+    }
+
+    /// As [`Self::stored`], and returns the whole text if it was divided.
+    pub fn stored_and_text(self) -> (Self, Option<Vec<u8>>) {
+        let (Pieces { root, parts }, text) = if !self.is_long_text {
+            (pieces::stored(self.bytes, self.parts), None)
+        } else if let Some(pieces) = long_text::divide(&self.bytes) {
+            (pieces, Some(self.bytes))
+        } else {
+            let (root, parts) = (self.bytes, BTreeMap::new());
+            (Pieces { root, parts }, None)
         };
-        Self {
+        let output = Self {
             bytes: root,
             is_long_text: false,
             parts,
             ..self
-        }
+        };
+        (output, text)
     }
 
     /// Encodes a tree of files, given by path. Fails when a path is not valid in a tree.

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 /// Computes a producer's table from its last one and the changes since.
 ///
-/// The result equals the table that the producer would build from all inputs. The producer reads no parameter and no variable.
+/// The result equals the table that the producer would build from all inputs. The producer reads no parameter and no variable. A producer of another
+/// output than a table can only return no rows: then its last output is still right.
 pub trait TableUpdate: Send + Sync {
     /// Returns the changes of the last table. `None` if they cannot be derived, or bytes are missing: the producer then reads all inputs.
     fn update(&self, changes: &dyn TableChanges) -> Option<UpdatedRows>;
@@ -23,6 +24,8 @@ pub struct UpdatedRows {
     pub rows: BTreeMap<String, Option<Vec<u8>>>,
     /// Diagnostics of the whole table.
     pub diagnostics: Vec<Diagnostic>,
+    /// Data for the next update; see [`TableChanges::memo`].
+    pub memo: Arc<[u8]>,
 }
 
 /// An input that changed, appeared or disappeared.
@@ -41,6 +44,11 @@ pub trait TableChanges {
 
     /// Returns the diagnostics of the last table.
     fn diagnostics(&self) -> &[Diagnostic];
+
+    /// Returns the data that the producer, or its last update, kept for this update; empty if there is none. No output depends on it.
+    fn memo(&self) -> &[u8] {
+        &[]
+    }
 
     fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]>;
 

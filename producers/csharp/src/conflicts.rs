@@ -3,6 +3,7 @@
 
 use super::types::TypeRow;
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::seams::update::{ChangedInput, TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::table::Table;
 
 /// The producer `csharp/conflicts`.
@@ -14,12 +15,14 @@ impl Producer for Conflicts {
         ProducerId::new("csharp/conflicts", 1)
     }
 
+    fn update(&self) -> Option<&dyn TableUpdate> {
+        Some(self)
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let types = inputs.single("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let mut lines = Vec::new();
-        // Decode few rows: these bytes occur in no string of a row.
-        let is_widened = |value: &[u8]| memchr::memmem::find(value, br#""widened":true"#).is_some();
         for (key, value) in table.rows().filter(|(_, value)| is_widened(value)) {
             let row: TypeRow =
                 serde_json::from_slice(value).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))?;
@@ -29,6 +32,30 @@ impl Producer for Conflicts {
         lines.sort();
         Ok(Output::new(lines.concat()))
     }
+}
+
+impl TableUpdate for Conflicts {
+    fn update(&self, changes: &dyn TableChanges) -> Option<UpdatedRows> {
+        let [ChangedInput { before, now, .. }] = changes.changed_inputs("types")? else {
+            return None;
+        };
+        let (before, now) = (before.as_ref()?, now.as_ref()?);
+        let tables = [changes.table(before)?, changes.table(now)?];
+        let is_narrow = |table: &dyn TableView, key: &str| Some(table.row(key)?.is_none_or(|row| !is_widened(&row)));
+        for key in changes.changed_rows(before, now)? {
+            for table in &tables {
+                if !is_narrow(&**table, &key)? {
+                    return None;
+                }
+            }
+        }
+        Some(UpdatedRows::default())
+    }
+}
+
+/// Whether a row is that of a lengthened identifier, without decoding it: these bytes occur in no string of a row.
+fn is_widened(row: &[u8]) -> bool {
+    memchr::memmem::find(row, br#""widened":true"#).is_some()
 }
 
 #[cfg(test)]

@@ -69,6 +69,7 @@ pub mod project_ownership;
 pub mod related_types;
 pub mod renamed_members;
 pub mod render;
+mod short_ids;
 pub mod split_types;
 pub mod structure;
 pub mod symbols;

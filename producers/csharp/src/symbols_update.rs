@@ -68,7 +68,7 @@ impl TableUpdate for Symbols {
         update.bind_heirs(&keys, &targets)?;
         Some(UpdatedRows {
             rows: update.into_rows()?,
-            diagnostics: Vec::new(),
+            ..UpdatedRows::default()
         })
     }
 }

@@ -11,6 +11,8 @@ use super::model::TypeKind;
 use super::names::{self, Names};
 use super::namespaces::join_path;
 use super::project_ownership::{Layout, directory};
+use super::short_ids::ShortIds;
+use super::types_update::id_in;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::seams::update::TableUpdate;
 use engine::values::codes::ErrorCode;
@@ -98,6 +100,7 @@ impl Producer for Types {
         Ok(Output {
             bytes: write_table(&rows),
             diagnostics,
+            memo: ShortIds::of_ids(rows.values().map(|row| id_in(row).unwrap_or_default())).into_memo(),
             ..Output::default()
         })
     }

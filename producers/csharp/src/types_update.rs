@@ -6,11 +6,13 @@
 use super::changed_files::{ChangedFiles, has_row};
 use super::names::Names;
 use super::namespaces::join_path;
+use super::short_ids::ShortIds;
 use super::types::{TypeRow, Types, gather, type_rows};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Length of an identifier of the usual form.
 const SHORT_ID: usize = "T_".len() + 8;
@@ -38,14 +40,20 @@ impl TableUpdate for Types {
         found.retain(|(symbol, _), _| symbols.contains(symbol));
         let mut diagnostics = Vec::new();
         let now = type_rows(&found, &layout, &mut diagnostics);
-        if !diagnostics.is_empty() || meets_another(moves.last(), &symbols, &old, &now)? {
+        let new = new_ids(&old, &now)?;
+        let mut known = ShortIds::from_memo(moves.memo());
+        if !diagnostics.is_empty() || meets_another(moves.last(), &symbols, known.as_ref(), &new)? {
             return None;
+        }
+        if let Some(known) = &mut known {
+            new.iter().for_each(|id| known.add(id));
         }
         let mut changes: BTreeMap<String, Option<Vec<u8>>> = old.keys().map(|key| ((*key).to_owned(), None)).collect();
         changes.extend(now.into_iter().map(|(key, row)| (key, Some(row))));
         Some(UpdatedRows {
             rows: changes,
             diagnostics: moves.diagnostics().to_vec(),
+            memo: known.map_or_else(Arc::default, ShortIds::into_memo),
         })
     }
 }
@@ -87,21 +95,22 @@ fn parts_of<'n>(names: &'n Names, symbol: &'n str) -> impl Iterator<Item = bool>
     of_symbol.map(|named| named.is_partial)
 }
 
-/// Whether the short form of a new identifier equals that of an unchanged type.
-fn meets_another(
-    last: &dyn TableView,
-    symbols: &BTreeSet<String>,
-    old: &BTreeMap<&str, TypeRow>,
-    now: &BTreeMap<String, Vec<u8>>,
-) -> Option<bool> {
-    let mut new: FxHashSet<Vec<u8>> = FxHashSet::default();
+/// Returns the identifiers that no former row of their types has.
+fn new_ids(old: &BTreeMap<&str, TypeRow>, now: &BTreeMap<String, Vec<u8>>) -> Option<FxHashSet<Vec<u8>>> {
+    let mut new = FxHashSet::default();
     for (key, row) in now {
         let row: TypeRow = serde_json::from_slice(row).ok()?;
         if old.get(key.as_str()).is_none_or(|old| old.id != row.id) {
             new.insert(row.id.into_bytes());
         }
     }
-    if new.is_empty() {
+    Some(new)
+}
+
+/// Whether the short form of a new identifier equals that of an unchanged type. Reads no row if `known`, the identifiers of all types, shows that.
+fn meets_another(last: &dyn TableView, symbols: &BTreeSet<String>, known: Option<&ShortIds>, new: &FxHashSet<Vec<u8>>) -> Option<bool> {
+    let may_meet = |id: &Vec<u8>| known.is_none_or(|known| known.may_contain(id));
+    if !new.iter().any(may_meet) {
         return Some(false);
     }
     let mut meets = false;
@@ -113,7 +122,7 @@ fn meets_another(
 }
 
 /// Returns the start of the identifier in a row's bytes without decoding it: quotes within strings are escaped, so no string contains this field.
-fn id_in(row: &[u8]) -> Option<&[u8]> {
+pub(super) fn id_in(row: &[u8]) -> Option<&[u8]> {
     const FIELD: &[u8] = br#""id":""#;
     let at = memchr::memmem::find(row, FIELD)? + FIELD.len();
     row.get(at..at + SHORT_ID)

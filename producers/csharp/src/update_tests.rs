@@ -1,6 +1,7 @@
 //! Updates of tables: after any sequence of added, removed and changed files, the table equals the one built from all files.
 
 use super::chunks::{Chunks, ends_chunk};
+use super::conflicts::Conflicts;
 use super::dependencies::DependencyRow;
 use super::fixture::{blob, run};
 use super::graph::Graph;
@@ -148,6 +149,10 @@ impl TableChanges for Since<'_> {
         &self.before.table.diagnostics
     }
 
+    fn memo(&self) -> &[u8] {
+        &self.before.table.memo
+    }
+
     fn changed_inputs(&self, role: &str) -> Option<&[ChangedInput]> {
         self.moved.get(role).map(Vec::as_slice)
     }
@@ -204,6 +209,7 @@ fn compare<P: Producer + TableUpdate>(producer: &P, before: &State, now: &State)
     let Some(UpdatedRows {
         rows: changes,
         diagnostics,
+        ..
     }) = TableUpdate::update(producer, &Since::new(before, now, last))
     else {
         return Ok(false);
@@ -325,6 +331,33 @@ fn a_new_type_and_another_body_update_the_graph() {
         assert!(compare(&Graph, before, now).expect("equal tables"));
         assert!(compare(&Groups, &groups_of(before), &groups_of(now)).expect("equal tables"));
     }
+}
+
+#[test]
+fn only_lengthened_identifiers_change_the_conflicts() {
+    let of = |rows: &[(&str, &str)]| {
+        let row = |(key, widened): &(&str, &str)| {
+            let row = format!(
+                r#"{{"accessibility":"public","arity":0,"assembly":"","files":[],"id":"T_{key}","kind":"class","namespace":""{widened}}}"#
+            );
+            ((*key).to_owned(), row.into_bytes())
+        };
+        let types: Rows = rows.iter().map(row).collect();
+        let roles = BTreeMap::from([("types", vec![blob("", write_table(&types))])]);
+        let table = run(&Conflicts, "", "{}", roles.clone().into_iter().collect()).expect("a text");
+        State { roles, table }
+    };
+    let stays = |before: &State, now: &State| {
+        let updated = TableUpdate::update(&Conflicts, &Since::new(before, now, Held(Rows::new())));
+        let stays = updated.is_some_and(|updated| updated.rows.is_empty());
+        assert!(!stays || before.table.bytes == now.table.bytes);
+        stays
+    };
+    let wide = r#","widened":true"#;
+    let (one, two) = (of(&[("A", "")]), of(&[("A", ""), ("B", "")]));
+    let (widened, with_others) = (of(&[("A", wide), ("B", wide)]), of(&[("A", wide), ("B", wide), ("C", "")]));
+    assert!(stays(&one, &two) && stays(&two, &one) && stays(&widened, &with_others));
+    assert!(!stays(&two, &widened) && !stays(&widened, &two));
 }
 
 proptest! {

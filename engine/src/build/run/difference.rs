@@ -5,6 +5,7 @@ use super::tables::may_produce;
 use super::{Run, RunError};
 use crate::build::state::CurrentRequest;
 use crate::graph::NodeId;
+use crate::graph::stale::NodeSet;
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
 use crate::planning::expand;
@@ -96,8 +97,8 @@ impl Run<'_> {
             }
         }
         roots.retain(|id| !gone.contains(id));
-        let known: FxHashSet<NodeId> = roots.iter().copied().collect();
-        fresh.retain(|(.., id)| !known.contains(id));
+        let known: NodeSet = roots.iter().copied().collect();
+        fresh.retain(|(.., id)| !known.contains(*id));
         fresh.sort_unstable();
         fresh.dedup();
         let mut nodes = Vec::with_capacity(roots.len() + fresh.len());

@@ -4,6 +4,7 @@
 //! Checking → Settled/Discovering, `plan` Discovering → Expanding/Collecting, `decide` Collecting → Settled/Running, `finish` Running →
 //! Settled/Failed.
 
+use crate::graph::stale::NodeSet;
 use crate::graph::{Edges, NodeId, PlanDigest};
 use crate::manifest::template::Vars;
 use crate::planning::rules::{RuleIndex, vars_of_label};
@@ -96,8 +97,9 @@ pub(super) enum Step {
 /// The states of all nodes of a run.
 #[derive(Default)]
 pub(super) struct NodeStates {
-    /// By number; later nodes are idle.
-    states: Vec<NodeProgress>,
+    /// States of visited nodes. Most nodes of a run are not visited: they are out of reach.
+    states: FxHashMap<NodeId, NodeProgress>,
+    out_of_reach: NodeSet,
     /// Waiting nodes, by the node that they wait for.
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
     /// Due steps; the last is taken first.
@@ -130,12 +132,18 @@ impl NodeProgress {
 impl NodeStates {
     /// Moves a node to a state and returns the state that it leaves. All transitions are made here.
     pub(super) fn change_state(&mut self, id: NodeId, state: NodeProgress) -> NodeProgress {
-        if id.index() >= self.states.len() {
-            self.states.resize_with(id.index() + 1, || NodeProgress::Idle);
-        }
-        let former = std::mem::replace(&mut self.states[id.index()], state);
+        let is_out_of_reach = matches!(state, NodeProgress::OutOfReach);
+        let former = match is_out_of_reach {
+            true => self.states.remove(&id),
+            false => self.states.insert(id, state),
+        };
+        let has_changed = self.out_of_reach.set(id, is_out_of_reach);
+        let former = former.unwrap_or(match has_changed == is_out_of_reach {
+            true => NodeProgress::Idle,
+            false => NodeProgress::OutOfReach,
+        });
         debug_assert!(
-            !former.is_final() || matches!(self.states[id.index()], NodeProgress::Idle),
+            !former.is_final() || self.is_idle(id),
             "invariant: a node that has ended changes its state only to be built again"
         );
         former
@@ -171,7 +179,11 @@ impl NodeStates {
     }
 
     pub(super) fn state_of(&self, id: NodeId) -> &NodeProgress {
-        self.states.get(id.index()).unwrap_or(&NodeProgress::Idle)
+        match self.states.get(&id) {
+            Some(state) => state,
+            None if self.out_of_reach.contains(id) => &NodeProgress::OutOfReach,
+            None => &NodeProgress::Idle,
+        }
     }
 
     fn stage_of(&self, id: NodeId) -> Option<Stage> {
@@ -211,15 +223,18 @@ impl NodeStates {
 
     /// Whether no node has been visited.
     pub(super) fn are_untouched(&self) -> bool {
-        self.states.is_empty()
+        self.states.is_empty() && self.out_of_reach.is_empty()
     }
 
-    /// Returns the nodes whose output a dry run does not know, and whether each would certainly run.
+    /// Returns the nodes whose output a dry run does not know, sorted, and whether each would certainly run.
     pub(super) fn unknown_nodes(&self) -> impl Iterator<Item = (NodeId, bool)> {
-        (0..).zip(&self.states).filter_map(|(at, state)| match state {
-            NodeProgress::Unknown { certain } => Some((NodeId(at), *certain)),
+        let unknown = self.states.iter().filter_map(|(&id, state)| match state {
+            NodeProgress::Unknown { certain } => Some((id, *certain)),
             _ => None,
-        })
+        });
+        let mut unknown: Vec<(NodeId, bool)> = unknown.collect();
+        unknown.sort_unstable();
+        unknown.into_iter()
     }
 
     /// Adds a step, to be taken next.
@@ -322,11 +337,11 @@ impl NodeStates {
     pub(super) fn wake_waiters(&mut self, id: NodeId) {
         // Steps are taken from the end: the first waiter goes first.
         for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
-            let (missing, due) = match &mut self.states[reader.index()] {
-                NodeProgress::Checking { missing, .. } => (missing, Some(Step::Check(reader))),
-                NodeProgress::Discovering { missing, .. } => (missing, Some(Step::Plan(reader))),
-                NodeProgress::Collecting { missing, .. } => (missing, Some(Step::Decide(reader))),
-                NodeProgress::Restoring { missing, .. } => (missing, None),
+            let (missing, due) = match self.states.get_mut(&reader) {
+                Some(NodeProgress::Checking { missing, .. }) => (missing, Some(Step::Check(reader))),
+                Some(NodeProgress::Discovering { missing, .. }) => (missing, Some(Step::Plan(reader))),
+                Some(NodeProgress::Collecting { missing, .. }) => (missing, Some(Step::Decide(reader))),
+                Some(NodeProgress::Restoring { missing, .. }) => (missing, None),
                 _ => continue,
             };
             *missing -= 1;

@@ -77,7 +77,7 @@ const fn packed_rows(name: &'static str) -> Table {
 
 const NODES: Table = packed_rows("nodes.2");
 const LINKS: Table = packed_rows("links.1");
-const LOOKUPS: Table = packed_rows("lookups.2");
+const LOOKUPS: Table = packed_rows("lookups.3");
 const STATE: Table = packed_rows("state.1");
 const DIRECTORIES: Table = packed_rows("directories.1");
 const EXPORTS: Table = packed_rows("exports.1");

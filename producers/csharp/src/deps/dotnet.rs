@@ -66,6 +66,43 @@ struct Library {
     namespaces: std::collections::HashSet<&'static str>,
 }
 
+impl Library {
+    /// Adds a type by its line and those of its members.
+    fn add_type(&mut self, head: &'static str, members: &'static str) {
+        let mut fields = head.split('\t');
+        let Some(key) = fields.next().filter(|key| !key.is_empty()) else {
+            return;
+        };
+        let kind = fields.next().and_then(|kind| kind.chars().next()).unwrap_or('c');
+        let bases = fields.next().unwrap_or_default();
+        if let Some((namespace, _)) = key.rsplit_once('.') {
+            self.namespaces.insert(namespace);
+        }
+        let outside = OutsideType {
+            kind,
+            bases,
+            members,
+            by_name: OnceLock::new(),
+        };
+        self.types.insert(key, outside);
+    }
+
+    /// Adds a member of a static class, if it is an extension method.
+    fn add_extension(&mut self, head: &'static str, member: &'static str) {
+        let (key, _) = head.split_once('\t').unwrap_or((head, ""));
+        if let Some((name, rest)) = member.trim_end().split_once('\t')
+            && rest.starts_with('x')
+        {
+            self.extensions.entry(name).or_default().push((key, rest));
+        }
+    }
+}
+
+/// Whether the line of a type is that of a static class.
+fn is_static_class(head: &str) -> bool {
+    head.split('\t').nth(1).is_some_and(|kind| kind.starts_with('t'))
+}
+
 fn library() -> &'static Library {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     LIBRARY.get_or_init(|| {
@@ -74,40 +111,23 @@ fn library() -> &'static Library {
             extensions: FxHashMap::default(),
             namespaces: std::collections::HashSet::new(),
         };
-        let mut at = 0;
-        while at < TEXT.len() {
-            let end = TEXT[at..].find('\n').map_or(TEXT.len(), |length| at + length);
-            let mut head = TEXT[at..end].split('\t');
-            let key = head.next().unwrap_or_default();
-            let kind = head.next().and_then(|kind| kind.chars().next()).unwrap_or('c');
-            let bases = head.next().unwrap_or_default();
-            let start = (end + 1).min(TEXT.len());
-            at = start;
-            while TEXT[at..].starts_with('\t') {
-                let next = TEXT[at..].find('\n').map_or(TEXT.len(), |length| at + length + 1);
-                if kind == 't' {
-                    let mut fields = TEXT[at + 1..next].trim_end().splitn(2, '\t');
-                    if let (Some(name), Some(rest)) = (fields.next(), fields.next())
-                        && rest.starts_with('x')
-                    {
-                        library.extensions.entry(name).or_default().push((key, rest));
-                    }
+        // The line of the last type, and where the lines of its members begin.
+        let (mut head, mut start): (&'static str, usize) = ("", 0);
+        let (mut is_static, mut begin) = (false, 0);
+        for end in memchr::memchr_iter(b'\n', TEXT.as_bytes()) {
+            let line = &TEXT[begin..end];
+            match line.strip_prefix('\t') {
+                None => {
+                    library.add_type(head, &TEXT[start..begin]);
+                    (head, start) = (line, end + 1);
+                    is_static = is_static_class(line);
                 }
-                at = next;
+                Some(member) if is_static => library.add_extension(head, member),
+                Some(_) => {}
             }
-            if let Some((namespace, _)) = key.rsplit_once('.') {
-                library.namespaces.insert(namespace);
-            }
-            library.types.insert(
-                key,
-                OutsideType {
-                    kind,
-                    bases,
-                    members: &TEXT[start..at],
-                    by_name: OnceLock::new(),
-                },
-            );
+            begin = end + 1;
         }
+        library.add_type(head, &TEXT[start..]);
         library
     })
 }
