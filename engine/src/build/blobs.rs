@@ -17,10 +17,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Maximum bytes of evictable blobs in memory.
-pub const BUDGET: usize = 96 << 20;
+pub const BUDGET: usize = 64 << 20;
 
-/// Maximum length in bytes of an evictable blob: a larger one would evict all others.
-pub const LARGEST: usize = BUDGET / 4;
+/// Maximum length in bytes of an evictable blob: a larger one would evict many others.
+pub const LARGEST: usize = 24 << 20;
 
 /// Finds blobs by digest. Shared by all workers.
 pub struct Blobs {
@@ -353,12 +353,12 @@ mod tests {
         let blob = |byte: u8| -> Arc<[u8]> { vec![byte; LARGEST].into() };
         let digest = |byte: u8| Digest::of(&[byte]);
         blobs.pin(digest(0), blob(0));
-        (1..3).for_each(|byte| blobs.remember(digest(byte), &blob(byte)));
+        blobs.remember(digest(1), &blob(1));
         blobs.make_room();
         assert!(blobs.held_blob(&digest(1)).is_some());
-        blobs.remember(digest(3), &blob(3));
+        blobs.remember(digest(2), &blob(2));
         blobs.make_room();
-        assert!((1..4).all(|byte| blobs.held_blob(&digest(byte)).is_none()));
+        assert!((1..3).all(|byte| blobs.held_blob(&digest(byte)).is_none()));
         assert!(blobs.held_blob(&digest(0)).is_some());
     }
 }

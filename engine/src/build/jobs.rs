@@ -29,6 +29,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The outputs of the nodes that decide a job's inputs, by label.
+type Roots = BTreeMap<String, Arc<[u8]>>;
+
 impl Job {
     /// Runs the job. Never panics: a producer's panic becomes a failure.
     pub fn run(&self, shared: &JobContext) -> Done {
@@ -195,12 +198,7 @@ impl Job {
     }
 
     /// Loads the nodes that decide the inputs, if it needs their tables: rows that are held are not read again.
-    fn load_discovery(
-        &self,
-        shared: &JobContext,
-        held: &[(Digest, Arc<[u8]>)],
-        missing: &mut Vec<NodeId>,
-    ) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
+    fn load_discovery(&self, shared: &JobContext, held: &[(Digest, Arc<[u8]>)], missing: &mut Vec<NodeId>) -> Result<Roots, Done> {
         let is_read = |input: &JobInput| matches!(input.load, Load::Rows(_)) && held_rows(held, input).is_none();
         let wanted = match &self.task {
             Task::Expand { .. } => true,
@@ -222,7 +220,7 @@ impl Job {
         &self,
         shared: &JobContext,
         inputs: &[JobInput],
-        (held, deciding): (&[(Digest, Arc<[u8]>)], &BTreeMap<String, Arc<[u8]>>),
+        (held, deciding): (&[(Digest, Arc<[u8]>)], &Roots),
         missing: &mut Vec<NodeId>,
     ) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Done> {
         let rule = &shared.manifest.rules[self.rule as usize];

@@ -430,24 +430,24 @@ fn is_outside_value(key: &str) -> bool {
 
 /// Returns the type of a keyword.
 pub fn predefined(word: &str) -> Shape {
-    let name = match word {
-        "bool" => "Boolean",
-        "byte" => "Byte",
-        "char" => "Char",
-        "decimal" => "Decimal",
-        "double" => "Double",
-        "float" => "Single",
-        "int" => "Int32",
-        "long" => "Int64",
-        "object" => "Object",
-        "sbyte" => "SByte",
-        "short" => "Int16",
-        "string" => "String",
-        "uint" => "UInt32",
-        "ulong" => "UInt64",
-        "ushort" => "UInt16",
-        "void" => "Void",
+    let key = match word {
+        "bool" => "~System.Boolean",
+        "byte" => "~System.Byte",
+        "char" => "~System.Char",
+        "decimal" => "~System.Decimal",
+        "double" => "~System.Double",
+        "float" => "~System.Single",
+        "int" => "~System.Int32",
+        "long" => "~System.Int64",
+        "object" => "~System.Object",
+        "sbyte" => "~System.SByte",
+        "short" => "~System.Int16",
+        "string" => "~System.String",
+        "uint" => "~System.UInt32",
+        "ulong" => "~System.UInt64",
+        "ushort" => "~System.UInt16",
+        "void" => "~System.Void",
         _ => return Shape::Unknown,
     };
-    Shape::of_key(&format!("~System.{name}"))
+    Shape::of_key(key)
 }

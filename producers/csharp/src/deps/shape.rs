@@ -61,7 +61,7 @@ impl Shape {
 
     /// Returns a named type without arguments.
     pub fn of_key(key: &str) -> Self {
-        Self::Named(key.into(), Rc::from([]))
+        Self::Named(key.into(), no_arguments())
     }
 
     /// Returns the key of a named type.
@@ -136,6 +136,7 @@ impl Shape {
         match count {
             // The eighth type argument contains the further elements.
             Some(count @ 2..8) if args.len() == count => Shape::Tuple(args.into_iter().map(|arg| (None, arg)).collect()),
+            _ if args.is_empty() => Shape::Named(key, no_arguments()),
             _ => Shape::Named(key, args.into()),
         }
     }
@@ -214,6 +215,14 @@ impl Shape {
         }
         .shape(0)
     }
+}
+
+/// Returns an empty list of type arguments. Most types have none, so that all lists of a thread share one allocation.
+fn no_arguments() -> Rc<[Shape]> {
+    thread_local! {
+        static NONE: Rc<[Shape]> = Rc::from([]);
+    }
+    NONE.with(Rc::clone)
 }
 
 struct Reader<'t> {
