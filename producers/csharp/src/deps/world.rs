@@ -4,9 +4,10 @@ use super::declarations::{TypeLine, extension_key, member_key};
 use super::dotnet::{self, MemberLine};
 use super::lookups::Lookups;
 use super::modifiers::Modifiers;
-use super::resolve::predefined;
+use super::resolve::{all_parameters, predefined};
 use super::shape::Shape;
 use crate::code::integer_range::IntegerRange;
+use crate::types::symbol_of;
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -271,11 +272,11 @@ impl<'a> World<'a> {
     }
 
     /// Returns a type and all its bases, nearest first, in terms of its own parameters.
-    fn levels_of_key(&self, key: &Rc<str>, arguments: usize) -> Rc<[Shape]> {
+    fn levels_of_key(&self, key: &Rc<str>) -> Rc<[Shape]> {
         if let Some(levels) = self.levels.borrow().get(key) {
             return levels.clone();
         }
-        let own: Vec<Shape> = (0..arguments).map(|at| Shape::Own(at as u32)).collect();
+        let own: Vec<Shape> = (0..all_parameters(symbol_of(key))).map(Shape::Own).collect();
         let mut levels = vec![Shape::Named(key.clone(), own.into())];
         match self.kind(key) {
             'e' => {}
@@ -310,11 +311,13 @@ impl<'a> World<'a> {
     pub fn levels(&self, shape: &Shape) -> Vec<Shape> {
         match shape {
             Shape::Named(key, args) => {
-                let levels = self.levels_of_key(key, args.len());
-                if args.is_empty() {
+                let levels = self.levels_of_key(key);
+                if args.is_empty() && levels[0].args().is_empty() {
                     return levels.to_vec();
                 }
-                levels.iter().map(|level| level.substitute(args, &[])).collect()
+                // A name without type arguments may mean a generic type: `cref`.
+                let bases = levels.iter().skip(1).map(|level| level.substitute(args, &[]));
+                std::iter::once(shape.clone()).chain(bases).collect()
             }
             Shape::Array(element) => {
                 let args: Rc<[Shape]> = Rc::from([(**element).clone()]);

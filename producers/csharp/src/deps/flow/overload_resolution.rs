@@ -69,12 +69,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.record_non_member(name.word.place);
                 return self.invoke(&shape, args);
             }
-            Some(Local::Function(function)) => {
+            // Another number of type arguments means a method.
+            Some(Local::Function(function)) if name.args.is_empty() || name.args.len() == function.type_parameters.len() => {
                 self.record_non_member(name.word.place);
                 self.type_arguments(name);
                 return self.call_local(function, name, args);
             }
-            None => {}
+            _ => {}
         }
         let found = self.called_members(self.around.iter().chain(&self.statics), name);
         if !found.is_empty() {
