@@ -9,7 +9,7 @@ use super::shape::Shape;
 use crate::code::integer_range::IntegerRange;
 use crate::types::symbol_of;
 use rustc_hash::FxHashMap;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::str::Lines;
 
@@ -186,6 +186,8 @@ pub struct World<'a> {
     declared: RefCell<ByName<Lined<'a>>>,
     /// By key and name, the members found from a type without arguments.
     found: RefCell<ByName<Candidate<'a>>>,
+    /// Number of nested calls of [`Self::complete`].
+    pub(super) completing: Cell<u32>,
 }
 
 /// Members by the key of a type and their name.
@@ -208,6 +210,7 @@ impl<'a> World<'a> {
             levels: RefCell::default(),
             declared: RefCell::default(),
             found: RefCell::default(),
+            completing: Cell::default(),
         }
     }
 
@@ -228,7 +231,9 @@ impl<'a> World<'a> {
     /// Returns the direct and indirect bases of a type of the workspace, nearest first, in terms of its own parameters.
     fn bases(&self, key: &str) -> Vec<Shape> {
         let mut bases: Vec<Shape> = Vec::new();
-        let mut open = self.type_line(key).map_or_else(Vec::new, |line| line.bases.to_vec());
+        let line = self.type_line(key);
+        let own = line.iter().flat_map(|line| line.bases.iter());
+        let mut open: Vec<Shape> = own.map(|base| self.complete_base(base, key)).collect();
         let mut at = 0;
         while at < open.len() && bases.len() < MOST_BASES {
             let base = open[at].clone();
@@ -236,8 +241,11 @@ impl<'a> World<'a> {
             if bases.contains(&base) {
                 continue;
             }
-            if let Some(next) = base.key().and_then(|key| self.type_line(key)) {
-                open.extend(next.bases.iter().map(|further| further.substitute(base.args(), &[]).bounded()));
+            if let Some(of) = base.key()
+                && let Some(next) = self.type_line(of)
+            {
+                let further = next.bases.iter().map(|further| self.complete_base(further, of));
+                open.extend(further.map(|further| further.substitute(base.args(), &[]).bounded()));
             }
             bases.push(base);
             if open.len() > 4 * MOST_BASES {
