@@ -16,6 +16,8 @@ pub mod edit_distance;
 mod excluded_code;
 pub mod file;
 pub mod file_query;
+#[cfg(test)]
+mod generic_usages_tests;
 pub mod grep;
 pub mod hierarchy;
 pub mod impact;

@@ -82,36 +82,6 @@ fn values_whose_type_only_a_global_alias_names_are_bound() {
 }
 
 #[test]
-fn a_generic_type_is_bound_after_a_reference_to_it_in_its_documentation() {
-    let text = "interface I { bool Wait(int at); }\n/// <see cref=\"Move\"/>\nclass S<T> where T : struct, I { T of; public bool Move() => of.Wait(1); }\n";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let (_, found) = find_usages(&mut sample, "I.Wait");
-    assert_eq!((certain(&found).len(), possible(&found).len()), (1, 0));
-}
-
-#[test]
-fn nested_types_of_generic_bases_have_the_arguments_of_the_base() {
-    let text = "class Root<E> { protected class Channel { protected E Top; } }
-class Env : Root<Env> { int writer; class Own : Channel { int A() => Top.writer; } }
-class Two<A> : Root<Other> { class N : Channel { void M(Two<A> of) { Top.Run(); } } }
-class Other { public void Run() { } }
-";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    for symbol in ["Env.writer", "Other.Run"] {
-        assert_eq!(find_usages(&mut sample, symbol).1.certain.len(), 1, "{symbol}");
-    }
-}
-
-#[test]
-fn a_local_function_hides_no_method_with_other_type_arguments() {
-    let text =
-        "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";
-    let mut sample = Sample::from_files(&[("a.cs", text)]);
-    let (_, found) = find_usages(&mut sample, "A.Fetch");
-    assert_eq!(certain(&found), ["2:int Fetch(string of) => Fetch<int>(of.Length);"]);
-}
-
-#[test]
 fn arms_behind_casts_of_constants_are_read() {
     let text = "enum Kind { Old }
 class A { public A(int x) { }

@@ -46,7 +46,13 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     let parts: Vec<Resolver<'_>> = mentions
         .parts
         .iter()
-        .map(|part| Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, true))
+        .map(|part| {
+            let mut resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, true);
+            for own in &mut resolver.own {
+                own.is_value = mentions.value_parameters.contains(&*own.name);
+            }
+            resolver
+        })
         .collect();
     let id = index.by_key(own).map_or("", |entry| entry.id.as_str());
     let partial = if mentions.partial { "p" } else { "" };
