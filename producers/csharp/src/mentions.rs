@@ -9,7 +9,6 @@
 //! - the type's own name.
 
 use super::code;
-use super::code::ast::TypeRef;
 use super::code::integer_range::IntegerRange;
 use super::collection_builder::{CollectionBuilder, collection_builder};
 use super::complete::{self, Complete, Part, PlacedMember};
@@ -47,9 +46,9 @@ pub struct Mentions {
     /// Bases as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
-    /// Its type parameters that stand for value types only.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub value_parameters: BTreeSet<String>,
+    /// Constraints of its type parameters as written, a `where` clause each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
     /// Whether any of its documentation contains `<inheritdoc`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inherits_docs: bool,
@@ -258,24 +257,13 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         partial: whole.modifiers.iter().any(|word| word == "partial"),
         keys: keys.into_iter().collect(),
         bases: whole.bases.clone(),
-        value_parameters: value_parameters(whole),
+        constraints: whole.constraints.clone(),
         inherits_docs: docs().any(|xml| xml.contains("<inheritdoc")),
         references,
         builder: collection_builder(&whole.attributes),
         declared,
         parts,
     }
-}
-
-/// Returns the type parameters of a type that stand for value types only.
-fn value_parameters(whole: &Complete) -> BTreeSet<String> {
-    let limits = code::header_parameters(&whole.constraints.join(" "), false).constraints;
-    let is_value = |limit: &TypeRef| matches!(limit, TypeRef::Predefined(word) if word == "struct");
-    limits
-        .into_iter()
-        .filter(|(_, limit)| is_value(limit))
-        .map(|(name, _)| name)
-        .collect()
 }
 
 /// Returns all words of bodies, initializers and attribute arguments, and the names that loops, `using` and indexes use implicitly.

@@ -34,6 +34,16 @@ fn a_local_function_hides_no_method_with_other_type_arguments() {
 }
 
 #[test]
+fn nested_types_know_the_constraints_of_enclosing_types() {
+    let text = "class Root<S> where S : Root<S>.State { public class State { public void Go() { } } static class Map { static void M(S state) => state.Go(); } }
+static class More { public static T Go<T>(this T of, int a = 0) where T : System.Exception => of; }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "State.Go");
+    assert_eq!((certain(&found).len(), find_usages(&mut sample, "More.Go").1.certain.len()), (1, 0));
+}
+
+#[test]
 fn a_nullable_value_parameter_of_a_type_takes_a_nullable_value() {
     let text = "using System.Collections.Generic; using System.Linq;
 abstract class Box<T> : IEnumerable<T?> where T : unmanaged { public void Append(T? value) { } }

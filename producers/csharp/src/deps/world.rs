@@ -16,6 +16,9 @@ use std::str::Lines;
 /// Name of the line for the builder of a collection type: its result is the type that declares the method, which the field of names has.
 pub const BUILDER: &str = "[]";
 
+/// Name of the line for the bounds of a type's own type parameters, which its field of constraints has.
+pub const BOUNDS: &str = "<>";
+
 /// The name of indexers.
 pub const INDEXER: &str = "this[]";
 
@@ -374,6 +377,16 @@ impl<'a> World<'a> {
             outside,
             types: types.clone(),
         }));
+    }
+
+    /// Returns the bounds of a type's own type parameters: the number of one, those of enclosing types first, and a type.
+    pub fn bounds(&self, of: &Shape) -> Vec<(usize, Shape)> {
+        let mut found = Vec::new();
+        self.declared(of, BOUNDS, &mut found);
+        let bounds = found.iter().flat_map(Candidate::limits);
+        bounds
+            .map(|(at, bound)| (at, Shape::read(bound, false).substitute(of.args(), &[])))
+            .collect()
     }
 
     /// Returns the lines of the members of a name that the type of a key itself declares.

@@ -38,6 +38,14 @@ impl Flow<'_, '_> {
         limits.filter_map(bound).collect()
     }
 
+    /// Returns the types in the constraints of the enclosing types' type parameters.
+    pub(super) fn outer_bounds(&self) -> Vec<(Rc<str>, Shape)> {
+        let outer = self.around.iter().skip(1).filter(|outer| !outer.args().is_empty());
+        let bounds = outer.flat_map(|outer| self.world.bounds(outer));
+        let named = bounds.filter_map(|(at, bound)| Some((self.resolver.own.get(at)?.name.clone(), bound)));
+        named.collect()
+    }
+
     /// Adds bounds of type parameters, until [`Flow::release_bounds`].
     pub(super) fn constrain(&mut self, bounds: &[(Rc<str>, Shape)]) {
         for (name, shape) in bounds {

@@ -311,6 +311,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .map(|own| TypeParameter::variable(&own.name, &facts.constraints));
         flow.methods.extend(own);
         flow.constrain(&flow.bounds(&facts.constraints));
+        flow.constrain(&flow.outer_bounds());
         for parameter in &facts.header {
             let shape = flow.shape_unrecorded(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
