@@ -38,12 +38,12 @@ impl Flow<'_, '_> {
         limits.filter_map(bound).collect()
     }
 
-    /// Returns the types in the constraints of the enclosing types' type parameters.
-    pub(super) fn outer_bounds(&self) -> Vec<(Rc<str>, Shape)> {
+    /// Returns the types in the constraints of a type's own type parameters, and of those of enclosing types.
+    pub(super) fn bounds_in_scope(&self, own: &[(String, TypeRef)]) -> Vec<(Rc<str>, Shape)> {
         let outer = self.around.iter().skip(1).filter(|outer| !outer.args().is_empty());
         let bounds = outer.flat_map(|outer| self.world.bounds(outer));
         let named = bounds.filter_map(|(at, bound)| Some((self.resolver.own.get(at)?.name.clone(), bound)));
-        named.collect()
+        self.bounds(own).into_iter().chain(named).collect()
     }
 
     /// Adds bounds of type parameters, until [`Flow::release_bounds`].

@@ -310,8 +310,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .iter()
             .map(|own| TypeParameter::variable(&own.name, &facts.constraints));
         flow.methods.extend(own);
-        flow.constrain(&flow.bounds(&facts.constraints));
-        flow.constrain(&flow.outer_bounds());
+        flow.constrain(&flow.bounds_in_scope(&facts.constraints));
         for parameter in &facts.header {
             let shape = flow.shape_unrecorded(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
