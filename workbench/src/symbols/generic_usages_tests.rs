@@ -13,14 +13,15 @@ fn a_generic_type_is_bound_after_a_reference_to_it_in_its_documentation() {
 
 #[test]
 fn nested_types_of_generic_bases_have_the_arguments_of_the_base() {
-    let text = "class Root<E> { protected class Channel { protected E Top; } }
+    let text = "class Root<E> { public class Channel { public E Top; } }
 class Env : Root<Env> { int writer; class Own : Channel { int A() => Top.writer; } }
 class Two<A> : Root<Other> { class N : Channel { void M(Two<A> of) { Top.Run(); } } }
 class Other { public void Run() { } }
+class Held : Root<Held> { int count; Channel channel; public class Made : Channel { public Held It() => Top; } int B(Made made) => made.It().count + channel.Top.count; }
 ";
     let mut sample = Sample::from_files(&[("a.cs", text)]);
-    for symbol in ["Env.writer", "Other.Run"] {
-        assert_eq!(find_usages(&mut sample, symbol).1.certain.len(), 1, "{symbol}");
+    for (symbol, uses) in [("Env.writer", 1), ("Other.Run", 1), ("Held.count", 2)] {
+        assert_eq!(find_usages(&mut sample, symbol).1.certain.len(), uses, "{symbol}");
     }
 }
 

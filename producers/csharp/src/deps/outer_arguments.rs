@@ -2,7 +2,7 @@
 
 use super::resolve::all_parameters;
 use super::shape::Shape;
-use super::world::World;
+use super::world::{Candidate, World};
 use crate::types::symbol_of;
 use std::rc::Rc;
 
@@ -16,6 +16,11 @@ impl World<'_> {
             return shape;
         }
         self.within_depth(shape, |shape| self.with_outer_arguments(shape, around))
+    }
+
+    /// Returns the type or result of a member; nested types that its type inherits from a generic base have the arguments of that base.
+    pub fn result_of(&self, member: &Candidate<'_>) -> Shape {
+        self.complete(member.result(), std::slice::from_ref(&member.owner))
     }
 
     /// Completes a base of a type, which is named outside of the type's body.

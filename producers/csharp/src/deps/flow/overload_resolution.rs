@@ -254,7 +254,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_sure = decided && score > NOT_CALLABLE;
         let is_result_open = rivals.is_result_open;
         self.convert(args, &shapes, (&parameters, &mut bindings), rivals, is_sure);
-        let result = candidate.result();
+        let result = self.world.result_of(&candidate);
         if let Some(origin) = origin {
             return result_like(origin, &result.substitute(&[], &bindings));
         }
