@@ -26,6 +26,19 @@ class Held : Root<Held> { int count; Channel channel; public class Made : Channe
 }
 
 #[test]
+fn a_base_is_read_by_the_part_that_knows_its_type_arguments() {
+    let mut sample = Sample::from_files(&[
+        ("a.cs", "namespace N { partial class Made { } class Box<T> { public T Of; } }"),
+        (
+            "b.cs",
+            "using M; namespace N { partial class Made : Box<Kept> { void Q(Made of) { of.Of.Go(); } } }",
+        ),
+        ("c.cs", "namespace M { public class Kept { public void Go() { } } }"),
+    ]);
+    assert_eq!(find_usages(&mut sample, "Kept.Go").1.certain.len(), 1);
+}
+
+#[test]
 fn a_local_function_hides_no_method_with_other_type_arguments() {
     let text =
         "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";

@@ -68,12 +68,7 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     let mut first = true;
     for base in &mentions.bases {
         let Some(written) = code::type_ref(base) else { continue };
-        let shape = parts
-            .iter()
-            .map(|part| part.shape_in(&written, &[], Place::Base, &mut |_, _| {}))
-            .find(|shape| !shape.key().is_none_or(|key| key.starts_with('^')))
-            .or_else(|| parts.first().map(|part| part.shape_in(&written, &[], Place::Base, &mut |_, _| {})));
-        if let Some(shape @ Shape::Named(..)) = shape {
+        if let shape @ Shape::Named(..) = shape_of_parts(&parts, &written, Place::Base) {
             if !std::mem::take(&mut first) {
                 text.push(' ');
             }
@@ -128,13 +123,24 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     text
 }
 
+/// Returns the type that one of the parts writes, as the part reads it that knows most of its names.
+fn shape_of_parts(parts: &[Resolver<'_>], written: &TypeRef, place: Place) -> Shape {
+    let shapes = parts.iter().map(|part| part.shape_in(written, &[], place, &mut |_, _| {}));
+    let undeclared = |shape: &Shape| {
+        let mut count = if shape.is_known() { 0 } else { usize::MAX };
+        shape.keys(&mut |key| count += usize::from(key.starts_with('^')));
+        count
+    };
+    shapes.min_by_key(undeclared).unwrap_or_default()
+}
+
 /// Returns the line for the bounds of the type's own type parameters; empty without one.
 fn bounds_line(constraints: &[(String, TypeRef)], parts: &[Resolver<'_>]) -> String {
     let Some(resolver) = parts.first() else { return String::new() };
     let bounds = constraints.iter().filter(|(_, bound)| matches!(bound, TypeRef::Named(_)));
     let bounds = bounds.filter_map(|(name, bound)| {
         let mut text = format!("{} ", resolver.own.iter().rposition(|own| *own.name == *name)?);
-        resolver.shape_in(bound, &[], Place::Signature, &mut |_, _| {}).write(&mut text);
+        shape_of_parts(parts, bound, Place::Signature).write(&mut text);
         Some(text)
     });
     let bounds: Vec<String> = bounds.collect();
