@@ -39,6 +39,15 @@ fn a_base_is_read_by_the_part_that_knows_its_type_arguments() {
 }
 
 #[test]
+fn a_generic_method_group_determines_type_parameters() {
+    let text = "using System.Collections.Generic; using System.Linq;
+class A { public void Go() { } void M(List<A> one, List<A> two) { foreach (var pair in one.Zip(two, System.Tuple.Create)) pair.Item1.Go(); } }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(find_usages(&mut sample, "A.Go").1.certain.len(), 1);
+}
+
+#[test]
 fn a_local_function_hides_no_method_with_other_type_arguments() {
     let text =
         "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";
