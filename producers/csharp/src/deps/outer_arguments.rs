@@ -33,13 +33,13 @@ impl World<'_> {
 
     /// Calls `complete` with a type, unless calls are nested too deep.
     fn within_depth(&self, shape: Shape, complete: impl Fn(&Shape) -> Shape) -> Shape {
-        let depth = self.completing.get();
+        let depth = self.depth.get();
         if depth == DEEPEST {
             return shape;
         }
-        self.completing.set(depth + 1);
+        self.depth.set(depth + 1);
         let found = complete(&shape).bounded();
-        self.completing.set(depth);
+        self.depth.set(depth);
         found
     }
 

@@ -190,7 +190,7 @@ pub struct World<'a> {
     /// By key and name, the members found from a type without arguments.
     found: RefCell<ByName<Candidate<'a>>>,
     /// Number of nested calls of [`Self::complete`].
-    pub(super) completing: Cell<u32>,
+    pub(super) depth: Cell<u32>,
 }
 
 /// Members by the key of a type and their name.
@@ -213,7 +213,7 @@ impl<'a> World<'a> {
             levels: RefCell::default(),
             declared: RefCell::default(),
             found: RefCell::default(),
-            completing: Cell::default(),
+            depth: Cell::default(),
         }
     }
 
