@@ -265,7 +265,7 @@ def plain(symbol):
 
 def is_told(service, symbol, place):
     """Whether `usages` lists a place that no type's facts hold: outside of types, and in what `#if` excludes."""
-    result, error = service.ask("usages", {"symbol": symbol, "limit": 1_000_000})
+    result, error = service.ask("usages", {"symbol": symbol, "limit": 1_000_000, "possible": 1_000_000})
     if error:
         found = [one for one in (error.get("data") or {}).get("candidates") or [] if one != symbol and "@" not in symbol]
         return any(is_told(service, one, place) for one in found)

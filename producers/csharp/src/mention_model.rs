@@ -26,6 +26,9 @@ pub struct Mentions {
     /// Bases as written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bases: Vec<String>,
+    /// Constraints of its type parameters as written, a `where` clause each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
     /// Whether any of its documentation contains `<inheritdoc`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inherits_docs: bool,

@@ -98,6 +98,7 @@ fn mentions(whole: &Complete, scope: &str, bodies: bool) -> Mentions {
         partial: whole.modifiers.iter().any(|word| word == "partial"),
         keys: keys.into_iter().collect(),
         bases: whole.bases.clone(),
+        constraints: whole.constraints.clone(),
         inherits_docs: docs().any(|xml| xml.contains("<inheritdoc")),
         references,
         builder: collection_builder(&whole.attributes),

@@ -62,7 +62,7 @@ impl Section {
 
 impl<'t> ExcludedCode<'t> {
     /// Reads the tokens of a text.
-    pub(super) fn read(text: &'t str, tokens: &'t [Token]) -> Self {
+    pub(super) fn of_tokens(text: &'t str, tokens: &'t [Token]) -> Self {
         let mut code = Self {
             text,
             tokens,
@@ -71,7 +71,7 @@ impl<'t> ExcludedCode<'t> {
         };
         let mut at = 0;
         while at < tokens.len() {
-            let end = if code.word(at) == "#" { code.end_of_line(at) } else { at };
+            let end = if code.text_at(at) == "#" { code.end_of_line(at) } else { at };
             if end > at {
                 code.directives.push(at..end);
             }
@@ -96,12 +96,14 @@ impl<'t> ExcludedCode<'t> {
                 continue;
             }
             around[at] = open.braces.last().copied().flatten();
-            match self.word(at) {
+            match self.text_at(at) {
                 "{" => open.braces.push(open.header.take().or(around[at])),
                 "}" => _ = open.braces.pop(),
                 ";" => open.header = None,
-                "class" | "struct" | "interface" | "record" | "enum" if self.is_word(at + 1) && !matches!(self.before(at), ":" | ",") => {
-                    let is_second = matches!(self.word(at + 1), "class" | "struct");
+                "class" | "struct" | "interface" | "record" | "enum"
+                    if self.is_word(at + 1) && !matches!(self.text_before(at), ":" | ",") =>
+                {
+                    let is_second = matches!(self.text_at(at + 1), "class" | "struct");
                     open.header = Some(at + 1 + usize::from(is_second));
                 }
                 _ => {}
@@ -113,7 +115,7 @@ impl<'t> ExcludedCode<'t> {
 
     /// Follows the directive at a token; whether what is open behind it is known.
     fn follow_branch(&self, at: usize, open: &mut Open, sections: &mut Vec<Section>) -> bool {
-        match (self.word(at + 1), sections.last_mut()) {
+        match (self.text_at(at + 1), sections.last_mut()) {
             ("if", _) => {
                 // A base that only one branch lists is not known.
                 open.header = open.header.map(|_| at);
@@ -146,12 +148,12 @@ impl<'t> ExcludedCode<'t> {
 
     /// Returns the name of the innermost type around a token, if it is known.
     pub(super) fn type_around(&self, at: usize) -> Option<&'t str> {
-        self.around[at].map(|name| self.word(name).trim_start_matches('@'))
+        self.around[at].map(|name| self.text_at(name).trim_start_matches('@'))
     }
 
     /// Whether the word is certainly the name of a member, local or parameter that the code declares.
     pub(super) fn is_declared(&self, at: usize) -> bool {
-        let (before, next) = (self.before(at), self.word(at + 1));
+        let (before, next) = (self.text_before(at), self.text_at(at + 1));
         if at > 0 && self.is_word(at - 1) {
             return is_predefined(before) || !is_reserved(before) && !BEFORE_EXPRESSIONS.contains(&before);
         }
@@ -165,15 +167,15 @@ impl<'t> ExcludedCode<'t> {
 
     /// Whether the word is written behind `this.` or `base.`.
     pub(super) fn is_of_this(&self, at: usize) -> bool {
-        at > 1 && self.before(at) == "." && matches!(self.before(at - 1), "this" | "base")
+        at > 1 && self.text_before(at) == "." && matches!(self.text_before(at - 1), "this" | "base")
     }
 
-    fn word(&self, at: usize) -> &'t str {
+    fn text_at(&self, at: usize) -> &'t str {
         self.tokens.get(at).map_or("", |token| token.text(self.text))
     }
 
-    fn before(&self, at: usize) -> &'t str {
-        at.checked_sub(1).map_or("", |before| self.word(before))
+    fn text_before(&self, at: usize) -> &'t str {
+        at.checked_sub(1).map_or("", |before| self.text_at(before))
     }
 
     fn is_word(&self, at: usize) -> bool {
@@ -195,7 +197,7 @@ mod tests {
 
     fn code_at(text: &str, name: &str) -> (Option<String>, bool, bool) {
         let tokens = lex(text).tokens;
-        let code = ExcludedCode::read(text, &tokens);
+        let code = ExcludedCode::of_tokens(text, &tokens);
         let at = tokens.iter().position(|token| token.text(text) == name).expect("the name");
         (code.type_around(at).map(str::to_owned), code.is_declared(at), code.is_of_this(at))
     }
@@ -242,10 +244,10 @@ mod tests {
         assert_eq!(around("int X;"), None);
         let text = "class A {\n#if X\nint Y;\n#endif\n}";
         let tokens = lex(text).tokens;
-        let code = ExcludedCode::read(text, &tokens);
+        let code = ExcludedCode::of_tokens(text, &tokens);
         let parts: Vec<&str> = (0..tokens.len())
             .filter(|at| code.is_of_directive(*at))
-            .map(|at| code.word(at))
+            .map(|at| code.text_at(at))
             .collect();
         assert_eq!(parts, ["#", "if", "X", "#", "endif"]);
     }

@@ -17,6 +17,8 @@ mod edited_file;
 mod excluded_code;
 pub mod file;
 pub mod file_query;
+#[cfg(test)]
+mod generic_usages_tests;
 pub mod grep;
 pub mod hierarchy;
 pub mod impact;

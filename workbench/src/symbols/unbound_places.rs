@@ -109,7 +109,7 @@ fn unbound_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<
 /// Returns the places where excluded code may refer to the subject.
 fn excluded_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<usize> {
     let tokens = lex(text).tokens;
-    let code = ExcludedCode::read(text, &tokens);
+    let code = ExcludedCode::of_tokens(text, &tokens);
     let own = wanted.method.unwrap_or_default();
     let required = own.iter().filter(|one| !one.optional && !one.params).count();
     let receiver = usize::from(own.first().is_some_and(|one| one.this));

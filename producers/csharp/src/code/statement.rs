@@ -378,7 +378,9 @@ impl Cursor<'_> {
     fn foreach(&mut self, list: &mut Vec<Statement>) {
         let keyword = self.awaited_keyword();
         let head = self.inside(|cursor| {
-            let target = match cursor.is("(") {
+            // A tuple before a name is the type of the variable.
+            let is_assigned = |close: usize| cursor.text_at(close + 1) == "in";
+            let target = match cursor.is("(") && cursor.mate(cursor.at).is_none_or(is_assigned) {
                 true => Err(cursor.primary()),
                 false => Ok((cursor.type_ref(Around::Type).unwrap_or(TypeRef::Var(0)), cursor.designation())),
             };

@@ -23,6 +23,10 @@ fn statements_and_locals() {
         "{ foreach (var (a, b) in c) { d(); } }",
         "Foreach(Var(0), Tuple([Name(\"a\"), Name(\"b\")])",
     );
+    has(
+        "{ foreach ((int A, B C) d in e) { f(); } }",
+        "Foreach(Tuple([(Some(\"A\"), Predefined(\"int\"))",
+    );
     has("{ int F(int x) => x; }", "Function(LocalFunction { name: \"F\"");
     has(
         "{ static (int, string) F(int x) { return (x, null); } }",

@@ -51,7 +51,7 @@ pub fn references(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let start = text.len() - value.len() + 1;
-        let Some(length) = text[start..].find([quote, '\n']) else {
+        let Some(length) = text[start..].find([quote, '<']) else {
             break;
         };
         if text[start + length..].starts_with(quote) {
@@ -75,7 +75,8 @@ pub fn read(text: &str) -> Option<Reference> {
     if is_identifier && !text[2..].starts_with(':') {
         return None;
     }
-    let text: &str = &in_braces(text);
+    let joined = in_one_line(text);
+    let text: &str = &in_braces(&joined);
     let open = parameters_at(text);
     let (head, rest) = text.split_at(open.unwrap_or(text.len()));
     let mut path = dotted_names(head, 0, 0).into_iter().next()?;
@@ -188,10 +189,14 @@ fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
             }
             at = (end + 1).min(text.len());
         } else {
-            if !matches!(c, '.' | ':' | '@') && !path.is_empty() {
+            let rest = text[at..].trim_start();
+            let blanks = text.len() - at - rest.len();
+            // Blanks may surround a dot.
+            let is_joined = blanks > 0 && (rest.starts_with('.') || text[..at].ends_with('.'));
+            if !matches!(c, '.' | ':' | '@') && !is_joined && !path.is_empty() {
                 found.push(std::mem::take(&mut path));
             }
-            at += c.len_utf8();
+            at += blanks.max(c.len_utf8());
         }
     }
     if !path.is_empty() {
@@ -209,6 +214,21 @@ fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
     found.retain(|path| !path.is_empty());
     found.extend(inner);
     found
+}
+
+/// Returns a reference with blanks in place of line ends and of the marks of comments after them.
+fn in_one_line(text: &str) -> Cow<'_, str> {
+    let Some((first, others)) = text.split_once('\n') else {
+        return Cow::Borrowed(text);
+    };
+    let mut joined = first.to_owned();
+    for line in others.split('\n') {
+        let rest = line.trim_start();
+        let rest = rest.strip_prefix("///").or_else(|| rest.strip_prefix('*')).unwrap_or(rest);
+        joined.extend(std::iter::repeat_n(' ', 1 + line.len() - rest.len()));
+        joined.push_str(rest);
+    }
+    Cow::Owned(joined)
 }
 
 /// Returns a reference in which the brackets of type arguments, `&lt;` and `&gt;`, are braces at the same bytes.
@@ -460,6 +480,7 @@ mod tests {
             ),
             ("A&lt;B, C&gt;.Go(D&lt;int, E&gt;)", &["A:0", "Go:14"], &["D`2", "int", "E"]),
             ("Go()", &["Go:0"], &[]),
+            ("A\n    /// .Go(B,\n /// List{C})", &["A:0", "Go:11"], &["B", "List`1", "C"]),
             ("this[int]", &["this[]:0"], &["int"]),
             ("A.operator +(A, A)", &["A:0", "op_Addition:2"], &["A", "A"]),
             ("operator &lt;(A, A)", &["op_LessThan:0"], &["A", "A"]),
@@ -480,9 +501,9 @@ mod tests {
 
     #[test]
     fn references_of_a_text_are_found() {
-        let text = "<see cref=\"A\"/> cref=x <see cref='B.C'/> <see cref=\"broken\n\"/> <see cref=\"D";
+        let text = "<see cref=\"A\"/> cref=x <see cref='B.C'/> <see cref=\"E\n\"/> <see cref=\"D</c> cref=\"F";
         let found: Vec<&str> = references(text).into_iter().map(|range| &text[range]).collect();
-        assert_eq!(found, ["A", "B.C"]);
+        assert_eq!(found, ["A", "B.C", "E\n"]);
     }
 
     proptest::proptest! {

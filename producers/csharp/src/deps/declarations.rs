@@ -4,7 +4,7 @@
 //! - `KEY` → kind letter, namespace, identifier and direct bases of a type. The result and parameters of a delegate follow, or, for a class
 //!   with extension methods, the projects that compile it.
 //! - `KEY#NAME` → a line for each member of that name that the type itself declares (`.ctor` for constructors): flags, arity, result,
-//!   parameters and their names. `[]` is the builder of a collection type.
+//!   parameters and their names. `[]` is the builder of a collection type, `<>` the bounds of type parameters.
 //! - `.NAME` → the extension methods of that name, each after the key of its class.
 //!
 //! Each row except those of the last kind comes from one type, so an edit of a type changes only rows of that type.

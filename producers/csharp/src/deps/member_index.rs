@@ -5,7 +5,7 @@
 
 use super::chunk_signatures::{signatures, signatures_by_type};
 use super::declarations::{insert_lines, remove_lines};
-use super::world::BUILDER;
+use super::world::{BOUNDS, BUILDER};
 use crate::types::simple_name;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
@@ -76,8 +76,8 @@ fn add_lines(text: &str, rows: &mut BTreeMap<String, String>) {
             Some((".ctor", rest)) => add(simple, &[".", key, "\t", rest, "\n"]),
             // Code does not name operators.
             Some((_, rest)) if rest.starts_with('o') => {}
-            // Code does not name explicit implementations, and a builder is no member.
-            Some((name, _)) if name.contains('.') || name == BUILDER => {}
+            // Code does not name explicit implementations, and bounds and a builder are no members.
+            Some((name, _)) if name.contains('.') || matches!(name, BOUNDS | BUILDER) => {}
             Some((name, rest)) => add(name, &[key, "\t", rest, "\n"]),
             None => {}
         }

@@ -15,6 +15,7 @@ pub mod index;
 pub mod lookups;
 pub mod member_index;
 pub mod modifiers;
+mod outer_arguments;
 mod reach;
 pub mod resolve;
 pub mod shape;

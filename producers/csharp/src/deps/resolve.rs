@@ -240,10 +240,12 @@ impl<'a> Resolver<'a> {
             Meaning::Type(key, total) => {
                 let missing = (total as usize).saturating_sub(args.len());
                 if missing > 0 {
-                    // Inside `Outer<T>` its nested types are named without T.
-                    let mut filled: Vec<Shape> = (0..missing)
-                        .map(|at| self.own.get(at).map(|own| own.shape.clone()).unwrap_or_default())
-                        .collect();
+                    // Inside `Outer<T>` its nested types are named without T. Those of a base have the arguments of the base.
+                    let symbol = symbol_of(&key);
+                    let mut around = self.around.enclosing.iter();
+                    let is_inside = around.any(|own| symbol.strip_prefix(own.as_str()).is_some_and(|rest| rest.starts_with('+')));
+                    let own = self.own.iter().filter(|_| is_inside).map(|own| own.shape.clone());
+                    let mut filled: Vec<Shape> = own.chain(std::iter::repeat(Shape::Unknown)).take(missing).collect();
                     filled.append(&mut args);
                     args = filled;
                 }

@@ -4,7 +4,8 @@
 //! extension methods also the projects that compile it). Then follows a line for each member, indented by a tab: name, flags, number of own
 //! type parameters, result and parameters. A member that is called with arguments also has the names of its parameters, the constraints of
 //! its type parameters, and its priority among overloads. In place of the names, a constant whose value is that of another type's constant has
-//! `KEY#NAME` of that one. The last line is for the builder of a collection type. Shapes are as in
+//! `KEY#NAME` of that one. The last lines are for the bounds of the type's own type parameters, and for
+//! the builder of a collection type. Shapes are as in
 //! [`super::shape`]. Of the value of an `int` or `long` constant the text contains the range; it contains no bodies, comments or attributes.
 
 use super::declarations::member_key;
@@ -12,11 +13,11 @@ use super::index::NameIndex;
 use super::modifiers::Modifiers;
 use super::resolve::{Meaning, Resolver, TypeParameter};
 use super::shape::Shape;
-use super::world::BUILDER;
+use super::world::{BOUNDS, BUILDER};
 use super::{OWN, Subject, surroundings};
 use crate::code::ast::{Parameter, TypeRef};
 use crate::code::{self, Signature};
-use crate::mention_model::{Declared, Mentions, Place};
+use crate::mention_model::{Declared, MentionPart, Mentions, Place};
 use crate::model::MemberKind;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use std::collections::BTreeSet;
@@ -42,24 +43,32 @@ impl Producer for Signatures {
     }
 }
 
+/// Returns the resolver of each part. `constraints`: those of the type's own type parameters.
+fn resolvers<'i>(mentions: &'i Mentions, index: &'i NameIndex, constraints: &[(String, TypeRef)]) -> Vec<Resolver<'i>> {
+    let is_value = |name: &str| {
+        let mut limits = constraints.iter().filter(|(own, _)| own == name);
+        limits.any(|(_, limit)| matches!(limit, TypeRef::Predefined(word) if word == "struct"))
+    };
+    let resolver = |part: &'i MentionPart| {
+        let mut resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, true);
+        for own in &mut resolver.own {
+            own.is_value = is_value(&own.name);
+        }
+        resolver
+    };
+    mentions.parts.iter().map(resolver).collect()
+}
+
 fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
-    let parts: Vec<Resolver<'_>> = mentions
-        .parts
-        .iter()
-        .map(|part| Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, true))
-        .collect();
+    let constraints = code::header_parameters(&mentions.constraints.join(" "), false).constraints;
+    let parts = resolvers(mentions, index, &constraints);
     let id = index.by_key(own).map_or("", |entry| entry.id.as_str());
     let partial = if mentions.partial { "p" } else { "" };
     let mut text = format!("{own}\t{}{partial}\t{}\t{id}\t", mentions.kind, mentions.namespace);
     let mut first = true;
     for base in &mentions.bases {
         let Some(written) = code::type_ref(base) else { continue };
-        let shape = parts
-            .iter()
-            .map(|part| part.shape_in(&written, &[], Place::Base, &mut |_, _| {}))
-            .find(|shape| !shape.key().is_none_or(|key| key.starts_with('^')))
-            .or_else(|| parts.first().map(|part| part.shape_in(&written, &[], Place::Base, &mut |_, _| {})));
-        if let Some(shape @ Shape::Named(..)) = shape {
+        if let shape @ Shape::Named(..) = shape_of_parts(&parts, &written, Place::Base) {
             if !std::mem::take(&mut first) {
                 text.push(' ');
             }
@@ -109,8 +118,36 @@ fn member_lines(own: &str, mentions: &Mentions, index: &NameIndex) -> String {
     for line in lines {
         text.push_str(&line);
     }
+    text.push_str(&bounds_line(&constraints, &parts));
     text.push_str(&builder_line(mentions, &parts));
     text
+}
+
+/// Returns the type that one of the parts writes, as the part reads it that knows most of its names.
+fn shape_of_parts(parts: &[Resolver<'_>], written: &TypeRef, place: Place) -> Shape {
+    let shapes = parts.iter().map(|part| part.shape_in(written, &[], place, &mut |_, _| {}));
+    let undeclared = |shape: &Shape| {
+        let mut count = if shape.is_known() { 0 } else { usize::MAX };
+        shape.keys(&mut |key| count += usize::from(key.starts_with('^')));
+        count
+    };
+    shapes.min_by_key(undeclared).unwrap_or_default()
+}
+
+/// Returns the line for the bounds of the type's own type parameters; empty without one.
+fn bounds_line(constraints: &[(String, TypeRef)], parts: &[Resolver<'_>]) -> String {
+    let Some(resolver) = parts.first() else { return String::new() };
+    let bounds = constraints.iter().filter(|(_, bound)| matches!(bound, TypeRef::Named(_)));
+    let bounds = bounds.filter_map(|(name, bound)| {
+        let mut text = format!("{} ", resolver.own.iter().rposition(|own| *own.name == *name)?);
+        shape_of_parts(parts, bound, Place::Signature).write(&mut text);
+        Some(text)
+    });
+    let bounds: Vec<String> = bounds.collect();
+    match bounds.is_empty() {
+        true => String::new(),
+        false => format!("\t{BOUNDS}\tb\t0\t\t\t\t{}\n", bounds.join(";")),
+    }
 }
 
 /// Returns the line for the builder of a collection type; empty without one.

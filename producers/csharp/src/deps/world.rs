@@ -4,17 +4,21 @@ use super::declarations::{TypeLine, extension_key, member_key};
 use super::dotnet::{self, MemberLine};
 use super::lookups::Lookups;
 use super::modifiers::Modifiers;
-use super::resolve::predefined;
+use super::resolve::{all_parameters, predefined};
 use super::shape::Shape;
 use crate::code::integer_range::IntegerRange;
+use crate::types::symbol_of;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::str::Lines;
 
 /// Name of the line for the builder of a collection type: its result is the type that declares the method, which the field of names has.
 pub const BUILDER: &str = "[]";
+
+/// Name of the line for the bounds of a type's own type parameters, which its field of constraints has.
+pub const BOUNDS: &str = "<>";
 
 /// The name of indexers.
 pub const INDEXER: &str = "this[]";
@@ -198,6 +202,8 @@ pub struct World<'a> {
     found: RefCell<ByName<Candidate<'a>>>,
     /// By name, the extension methods that the workspace declares, and those of .NET.
     extensions: RefCell<FxHashMap<Box<str>, Extensions<'a>>>,
+    /// Number of nested calls of [`Self::complete`].
+    pub(super) depth: Cell<u32>,
 }
 
 /// The extension methods of a name: those that the workspace declares, and those of .NET.
@@ -224,6 +230,7 @@ impl<'a> World<'a> {
             declared: RefCell::default(),
             found: RefCell::default(),
             extensions: RefCell::default(),
+            depth: Cell::default(),
         }
     }
 
@@ -244,7 +251,9 @@ impl<'a> World<'a> {
     /// Returns the direct and indirect bases of a type of the workspace, nearest first, in terms of its own parameters.
     fn bases(&self, key: &str) -> Vec<Shape> {
         let mut bases: Vec<Shape> = Vec::new();
-        let mut open = self.type_line(key).map_or_else(Vec::new, |line| line.bases.to_vec());
+        let line = self.type_line(key);
+        let own = line.iter().flat_map(|line| line.bases.iter());
+        let mut open: Vec<Shape> = own.map(|base| self.complete_base(base, key)).collect();
         let mut at = 0;
         while at < open.len() && bases.len() < MOST_BASES {
             let base = open[at].clone();
@@ -252,8 +261,11 @@ impl<'a> World<'a> {
             if bases.contains(&base) {
                 continue;
             }
-            if let Some(next) = base.key().and_then(|key| self.type_line(key)) {
-                open.extend(next.bases.iter().map(|further| further.substitute(base.args(), &[]).bounded()));
+            if let Some(of) = base.key()
+                && let Some(next) = self.type_line(of)
+            {
+                let further = next.bases.iter().map(|further| self.complete_base(further, of));
+                open.extend(further.map(|further| further.substitute(base.args(), &[]).bounded()));
             }
             bases.push(base);
             if open.len() > 4 * MOST_BASES {
@@ -288,11 +300,11 @@ impl<'a> World<'a> {
     }
 
     /// Returns a type and all its bases, nearest first, in terms of its own parameters.
-    fn levels_of_key(&self, key: &Rc<str>, arguments: usize) -> Rc<[Shape]> {
+    fn levels_of_key(&self, key: &Rc<str>) -> Rc<[Shape]> {
         if let Some(levels) = self.levels.borrow().get(key) {
             return levels.clone();
         }
-        let own: Vec<Shape> = (0..arguments).map(|at| Shape::Own(at as u32)).collect();
+        let own: Vec<Shape> = (0..all_parameters(symbol_of(key))).map(Shape::Own).collect();
         let mut levels = vec![Shape::Named(key.clone(), own.into())];
         match self.kind(key) {
             'e' => {}
@@ -327,11 +339,13 @@ impl<'a> World<'a> {
     pub fn levels(&self, shape: &Shape) -> Vec<Shape> {
         match shape {
             Shape::Named(key, args) => {
-                let levels = self.levels_of_key(key, args.len());
-                if args.is_empty() {
+                let levels = self.levels_of_key(key);
+                if args.is_empty() && levels[0].args().is_empty() {
                     return levels.to_vec();
                 }
-                levels.iter().map(|level| level.substitute(args, &[])).collect()
+                // A name without type arguments may mean a generic type: `cref`.
+                let bases = levels.iter().skip(1).map(|level| level.substitute(args, &[]));
+                std::iter::once(shape.clone()).chain(bases).collect()
             }
             Shape::Array(element) => {
                 let args: Rc<[Shape]> = Rc::from([(**element).clone()]);
@@ -380,6 +394,16 @@ impl<'a> World<'a> {
             outside,
             types: types.clone(),
         }));
+    }
+
+    /// Returns the bounds of a type's own type parameters: the number of one, those of enclosing types first, and a type.
+    pub fn bounds(&self, of: &Shape) -> Vec<(usize, Shape)> {
+        let mut found = Vec::new();
+        self.declared(of, BOUNDS, &mut found);
+        let bounds = found.iter().flat_map(Candidate::limits);
+        bounds
+            .map(|(at, bound)| (at, Shape::read(bound, false).substitute(of.args(), &[])))
+            .collect()
     }
 
     /// Returns the lines of the members of a name that the type of a key itself declares.

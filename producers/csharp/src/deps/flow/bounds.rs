@@ -38,6 +38,14 @@ impl Flow<'_, '_> {
         limits.filter_map(bound).collect()
     }
 
+    /// Returns the types in the constraints of a type's own type parameters, and of those of enclosing types.
+    pub(super) fn bounds_in_scope(&self, own: &[(String, TypeRef)]) -> Vec<(Rc<str>, Shape)> {
+        let outer = self.around.iter().skip(1).filter(|outer| !outer.args().is_empty());
+        let bounds = outer.flat_map(|outer| self.world.bounds(outer));
+        let named = bounds.filter_map(|(at, bound)| Some((self.resolver.own.get(at)?.name.clone(), bound)));
+        self.bounds(own).into_iter().chain(named).collect()
+    }
+
     /// Adds bounds of type parameters, until [`Flow::release_bounds`].
     pub(super) fn constrain(&mut self, bounds: &[(Rc<str>, Shape)]) {
         for (name, shape) in bounds {

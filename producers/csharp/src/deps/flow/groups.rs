@@ -159,11 +159,16 @@ impl<'a> Flow<'_, 'a> {
         if methods.len() > 1 {
             methods.retain(|one| self.takes_all(one, &wanted, false));
         }
-        if let [only] = methods.as_slice()
-            && only.line.arity == 0
-        {
-            self.conversion_rank(&result, &only.result(), bindings);
+        let [only] = methods.as_slice() else { return };
+        let is_open = |given: &Shape| (0..).zip(bindings.iter()).any(|(at, _)| given.has_parameter(at));
+        if only.line.arity > 0 && wanted.iter().any(is_open) {
+            return;
         }
+        let mut own = vec![Shape::Unknown; only.line.arity as usize];
+        for ((_, parameter), given) in only.parameters().iter().zip(&wanted) {
+            self.conversion_rank(parameter, given, &mut own);
+        }
+        self.conversion_rank(&result, &only.result().substitute(&[], &own), bindings);
     }
 }
 

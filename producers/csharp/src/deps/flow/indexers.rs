@@ -93,6 +93,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         for ((value, given), (_, parameter)) in values.iter().zip(given).zip(own.into_owned()) {
             self.note_conversion(value, given, &parameter, true);
         }
-        chosen.result()
+        self.world.result_of(&chosen)
     }
 }

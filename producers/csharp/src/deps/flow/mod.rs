@@ -310,7 +310,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .iter()
             .map(|own| TypeParameter::variable(&own.name, &facts.constraints));
         flow.methods.extend(own);
-        flow.constrain(&flow.bounds(&facts.constraints));
+        flow.constrain(&flow.bounds_in_scope(&facts.constraints));
         for parameter in &facts.header {
             let shape = flow.shape_unrecorded(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
@@ -368,14 +368,15 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Returns the shape of a written type without recording its use, because a header or earlier code already names it.
     fn shape_unrecorded(&self, written: Option<&TypeRef>) -> Shape {
         written.map_or(Shape::Unknown, |written| {
-            self.resolver.shape(written, &self.methods, &mut |_, _| {})
+            let shape = self.resolver.shape(written, &self.methods, &mut |_, _| {});
+            self.world.complete(shape, &self.around)
         })
     }
 
     /// Returns the shape of a type that the code names here, and records its use.
     fn shape_of_type(&mut self, written: &TypeRef) -> Shape {
         let found = &mut *self.found;
-        self.resolver.shape(written, &self.methods, &mut |shape, name| {
+        let shape = self.resolver.shape(written, &self.methods, &mut |shape, name| {
             note_shape(&mut found.named, shape);
             if *shape == Shape::Unknown && note_candidates(self.resolver, found, name) {
                 return;
@@ -383,11 +384,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             if let Shape::Named(key, args) = shape
                 && let Some(name) = key.strip_prefix(['~', '^'])
             {
-                let marked = key.starts_with('^') && !args.is_empty();
-                let name = if marked {
-                    format!("{name}`{}", args.len())
-                } else {
-                    name.to_owned()
+                let name = match key.starts_with('^') && !args.is_empty() {
+                    true => format!("{name}`{}", args.len()),
+                    false => name.to_owned(),
                 };
                 found.external.insert(name.into());
             }
@@ -401,7 +400,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                     call: None,
                 });
             }
-        })
+        });
+        self.world.complete(shape, &self.around)
     }
 
     /// Records that the code names a type at a place.

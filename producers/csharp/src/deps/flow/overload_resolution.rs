@@ -69,12 +69,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.record_non_member(name.word.place);
                 return self.invoke(&shape, args);
             }
-            Some(Local::Function(function)) => {
+            // Another number of type arguments means a method.
+            Some(Local::Function(function)) if name.args.is_empty() || name.args.len() == function.type_parameters.len() => {
                 self.record_non_member(name.word.place);
                 self.type_arguments(name);
                 return self.call_local(function, name, args);
             }
-            None => {}
+            _ => {}
         }
         let found = self.called_members(self.around.iter().chain(&self.statics), name);
         if !found.is_empty() {
@@ -253,7 +254,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let is_sure = decided && score > NOT_CALLABLE;
         let is_result_open = rivals.is_result_open;
         self.convert(args, &shapes, (&parameters, &mut bindings), rivals, is_sure);
-        let result = candidate.result();
+        let result = self.world.result_of(&candidate);
         if let Some(origin) = origin {
             return result_like(origin, &result.substitute(&[], &bindings));
         }

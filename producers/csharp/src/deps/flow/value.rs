@@ -177,8 +177,8 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
                 self.used(&first.owner.clone(), text, name.word.place, true, None);
                 self.type_arguments(name);
-                let shape = if first.is_method() { Shape::Unknown } else { first.result() };
-                return ChainStart::Value(shape);
+                let is_method = first.is_method();
+                return ChainStart::Value(if is_method { Shape::Unknown } else { self.world.result_of(first) });
             }
         }
         let segments = [name.clone()];
@@ -348,7 +348,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.used(&first.owner.clone(), name, place, true, None);
                 match first.is_method() {
                     true => self.group(shape, of_type, found, name),
-                    false => first.result(),
+                    false => self.world.result_of(first),
                 }
             }
             None => {
