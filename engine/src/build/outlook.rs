@@ -145,15 +145,13 @@ impl ForecastGraph {
         let mut distances: Vec<u32> = vec![NOWHERE; unknown_nodes.len()];
         let mut queue: VecDeque<u32> = VecDeque::new();
         for (place, &(id, certain)) in (0..).zip(&unknown_nodes) {
-            let node = run.graph().node(id);
-            let mut begins = certain || marked.contains(&id) || node.result.is_none() || node.edges.is_none();
-            for read in node.reads() {
-                match places[read.index()] {
-                    // An earlier refresh of the same session may have settled a changed file.
-                    NOWHERE => begins |= !run.is_unchanged(read) || (marked.contains(&read) && run.rule_of(read).is_none()),
-                    read => reads.push((read, place)),
-                }
-            }
+            let graph = run.graph();
+            let mut begins = certain || marked.contains(&id) || !graph.has_result(id) || !graph.is_planned(id);
+            graph.each_read(id, |read| match places[read.index()] {
+                // An earlier refresh of the same session may have settled a changed file.
+                NOWHERE => begins |= !run.is_unchanged(read) || (marked.contains(&read) && run.rule_of(read).is_none()),
+                read => reads.push((read, place)),
+            });
             if begins {
                 distances[place as usize] = 0;
                 queue.push_back(place);
