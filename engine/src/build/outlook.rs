@@ -74,7 +74,7 @@ impl Readers {
         Self { ends, readers }
     }
 
-    fn of(&self, node: u32) -> &[u32] {
+    fn readers_of(&self, node: u32) -> &[u32] {
         let at = node as usize;
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.readers[start as usize..self.ends[at] as usize]
@@ -160,7 +160,7 @@ impl ForecastGraph {
         let readers = Readers::from_pairs(unknown_nodes.len(), &reads);
         while let Some(at) = queue.pop_front() {
             let next = distances[at as usize] + 1;
-            for &reader in readers.of(at) {
+            for &reader in readers.readers_of(at) {
                 if distances[reader as usize] == NOWHERE {
                     distances[reader as usize] = next;
                     queue.push_back(reader);
@@ -211,7 +211,7 @@ impl ForecastGraph {
             reached[at as usize] = true;
         }
         while let Some(at) = todo.pop() {
-            for &reader in self.readers.of(at) {
+            for &reader in self.readers.readers_of(at) {
                 if !reached[reader as usize] && !shut(reader) {
                     reached[reader as usize] = true;
                     todo.push(reader);
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn readers_are_listed_by_node() {
         let readers = Readers::from_pairs(4, &[(2, 0), (0, 1), (2, 3), (0, 3)]);
-        assert_eq!([0, 1, 2, 3].map(|node| readers.of(node)), [&[1, 3][..], &[], &[0, 3], &[]]);
+        assert_eq!([0, 1, 2, 3].map(|node| readers.readers_of(node)), [&[1, 3][..], &[], &[0, 3], &[]]);
         assert!(Readers::from_pairs(0, &[]).ends.is_empty());
     }
 }

@@ -183,12 +183,12 @@ impl LookupPage {
 pub struct SharedLookups(Arc<Mutex<Vec<Option<Arc<LookupPage>>>>>);
 
 impl SharedLookups {
-    fn find(&self, number: usize) -> Option<Arc<LookupPage>> {
+    fn find_page(&self, number: usize) -> Option<Arc<LookupPage>> {
         let pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pages.get(number).cloned().flatten()
     }
 
-    fn remember(&self, number: usize, page: &Arc<LookupPage>) {
+    fn remember_page(&self, number: usize, page: &Arc<LookupPage>) {
         let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if number >= pages.len() {
             pages.resize(number + 1, None);
@@ -232,13 +232,13 @@ impl LookupTable {
 
     /// Returns the lookups of a node; `None` if unknown.
     pub fn lookups_of_node(&mut self, id: NodeId) -> Option<&[u32]> {
-        self.page(id.0 / NODES).lookups((id.0 % NODES) as usize)
+        self.lookup_page(id.0 / NODES).lookups((id.0 % NODES) as usize)
     }
 
     /// Replaces the lookups of a node.
     pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
         let (number, slot) = (id.0 / NODES, (id.0 % NODES) as usize);
-        let page = self.page(number);
+        let page = self.lookup_page(number);
         if page.lookups(slot) != hashes.as_deref() {
             Arc::make_mut(page).replace(slot, hashes.as_deref());
             self.changed.insert(number);
@@ -248,18 +248,18 @@ impl LookupTable {
     /// Reads all unread pages for this number of nodes.
     pub(super) fn read_all(&mut self, nodes: usize) {
         for number in 0..u32::try_from(nodes).unwrap_or(u32::MAX).div_ceil(NODES) {
-            self.page(number);
+            self.lookup_page(number);
         }
     }
 
-    fn page(&mut self, number: u32) -> &mut Arc<LookupPage> {
+    fn lookup_page(&mut self, number: u32) -> &mut Arc<LookupPage> {
         let at = number as usize;
         if at >= self.pages.len() {
             self.pages.resize(at + 1, None);
         }
         let (source, shared) = (self.source.as_ref(), &self.shared);
         self.pages[at].get_or_insert_with(|| {
-            if let Some(page) = shared.find(at) {
+            if let Some(page) = shared.find_page(at) {
                 return page;
             }
             let Some(body) = source.and_then(|source| source(number)) else {
@@ -267,7 +267,7 @@ impl LookupTable {
             };
             // The lookups of an unreadable row are unknown.
             let page = Arc::new(LookupPage::from_row(&body).unwrap_or_default());
-            shared.remember(at, &page);
+            shared.remember_page(at, &page);
             page
         })
     }
