@@ -250,7 +250,7 @@ fn targets_of_rules_after_a_build_are_those_of_all_labels() {
         let rows = nodes.ids.iter().copied().zip(nodes.rules.iter().copied()).zip(values);
         rows.collect::<Vec<_>>()
     };
-    let find = |session: &Session, former| RuledNodes::find(&session.graph, &session.rules, former);
+    let find = |session: &Session, former| RuledNodes::from_graph(&session.graph, &session.rules, former);
     let before = find(&bench.session(), None);
     assert_eq!(listed(&bench.session().ruled_nodes()), listed(&before));
     bench.world.delete("docs/a");

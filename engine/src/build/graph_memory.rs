@@ -7,10 +7,12 @@
 
 use super::blobs::PageMemory;
 use super::ruled_nodes::RuledNodes;
+use super::state::State;
 use crate::graph::Skeleton;
+use crate::graph::lookups::SharedLookups;
 use crate::graph::walk::Links;
 use crate::seams::world::RowEdits;
-use crate::store::Row;
+use crate::store::{Row, Store, ViewId};
 use crate::values::digest::Digest;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,6 +24,8 @@ type KnownRules = (Links, Digest, Arc<RuledNodes>);
 pub struct GraphMemory {
     last: Arc<Mutex<Option<(Digest, Skeleton, Links)>>>,
     ruled: Arc<Mutex<Option<KnownRules>>>,
+    /// The rows of lookups of one stored graph, which a digest identifies.
+    lookups: Arc<Mutex<(Option<Digest>, SharedLookups)>>,
     pages: PageMemory,
 }
 
@@ -29,6 +33,15 @@ impl GraphMemory {
     /// Returns the pages of outputs that were read.
     pub(super) fn pages(&self) -> PageMemory {
         self.pages.clone()
+    }
+
+    /// Returns the rows of lookups that were read of a stored graph, with its digest of [`stored_graph_digest`]. Forgets those of another one.
+    pub(super) fn lookups(&self, graph: Digest) -> SharedLookups {
+        let mut lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
+        if lookups.0 != Some(graph) {
+            *lookups = (Some(graph), SharedLookups::default());
+        }
+        lookups.1.clone()
     }
 
     /// Returns the graph that a digest of rows identifies, if it is the last one.
@@ -54,6 +67,16 @@ impl GraphMemory {
     pub(super) fn remember(&self, rows: Digest, skeleton: Skeleton, links: Links) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((rows, skeleton, links));
     }
+}
+
+/// Computes the digest that identifies all rows of a stored graph: every commit that changes one increments the generation. `None` if the digest of
+/// the link rows is unknown, or the store is in memory.
+pub(super) fn stored_graph_digest(store: &dyn Store, view: ViewId, state: &State) -> Option<Digest> {
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 stored graph 1");
+    hasher.update(&state.links_digest()?.0);
+    hasher.update(&state.generation.to_le_bytes()).update(&view.0.to_le_bytes());
+    hasher.update(store.id()?.as_bytes());
+    Some(Digest(*hasher.finalize().as_bytes()))
 }
 
 /// Computes the digest of all link rows: keys and bodies with their lengths.

@@ -9,7 +9,7 @@ use super::engine::EngineError;
 use super::run::Run;
 use crate::graph::{Graph, NodeId};
 use crate::store::{Store, ViewId};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -42,6 +42,66 @@ const TRIED: usize = 48;
 /// Maximum number of a gate's nodes whose History is read.
 const HISTORIES: usize = 32;
 
+/// Place of a node that is not in a list.
+const NOWHERE: u32 = u32::MAX;
+
+/// The readers of nodes, which are numbered from 0, in one list.
+struct Readers {
+    /// By node: end of its readers, which begin where those of the node before it end.
+    ends: Vec<u32>,
+    readers: Vec<u32>,
+}
+
+impl Readers {
+    /// Sorts pairs of a node and a reader by node.
+    fn from_pairs(nodes: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut ends = vec![0_u32; nodes + 1];
+        for (read, _) in pairs {
+            ends[*read as usize + 1] += 1;
+        }
+        for at in 1..ends.len() {
+            ends[at] += ends[at - 1];
+        }
+        // Position of the next reader of each node; finally their ends.
+        ends.pop();
+        let mut readers = vec![0; pairs.len()];
+        for (read, reader) in pairs {
+            let next = &mut ends[*read as usize];
+            readers[*next as usize] = *reader;
+            *next += 1;
+        }
+        Self { ends, readers }
+    }
+
+    fn readers_of(&self, node: u32) -> &[u32] {
+        let at = node as usize;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.readers[start as usize..self.ends[at] as usize]
+    }
+}
+
+/// Groups nodes of one rule and distance, the nearest first, up to the maximum number of groups.
+fn find_candidates(run: &Run<'_>, nodes: &[NodeId], distances: &[u32]) -> Vec<Vec<u32>> {
+    let farthest = distances.iter().max().map_or(0, |distance| *distance as usize + 1);
+    let mut at_distance: Vec<Vec<u32>> = vec![Vec::new(); farthest];
+    for (at, distance) in (0..).zip(distances) {
+        at_distance[*distance as usize].push(at);
+    }
+    let mut candidates: Vec<Vec<u32>> = Vec::new();
+    for together in at_distance {
+        if candidates.len() >= TRIED {
+            break;
+        }
+        let mut groups: BTreeMap<Option<u32>, Vec<u32>> = BTreeMap::new();
+        for at in together {
+            groups.entry(run.rule_of(nodes[at as usize])).or_default().push(at);
+        }
+        candidates.extend(groups.into_values());
+    }
+    candidates.truncate(TRIED);
+    candidates
+}
+
 /// Returns the nodes that run without a changed input: those marked before a dry run started.
 pub(super) fn marked_nodes(graph: &Graph) -> FxHashSet<NodeId> {
     graph.stale().collect()
@@ -54,7 +114,7 @@ pub(super) struct ForecastGraph {
     /// By node: distance from the nearest one that runs without a changed input.
     distances: Vec<u32>,
     /// By node: its readers, as indexes.
-    readers: Vec<Vec<u32>>,
+    readers: Readers,
     certain: FxHashSet<NodeId>,
     /// Nodes of one rule and distance: candidates for gates, the nearest first.
     candidates: Vec<Vec<u32>>,
@@ -72,56 +132,59 @@ impl ForecastGraph {
             .collect();
         run.settle_unknown_inputs()?;
         let unknown_nodes = run.unknown_nodes();
-        let unknown: FxHashSet<NodeId> = unknown_nodes.iter().map(|(id, _)| *id).collect();
-        let mut readers: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
-        let mut distances: FxHashMap<NodeId, u32> = FxHashMap::default();
-        let mut queue: VecDeque<NodeId> = VecDeque::new();
-        for &(id, certain) in &unknown_nodes {
-            let node = run.graph().node(id);
-            let mut begins = certain || marked.contains(&id) || node.result.is_none() || node.edges.is_none();
-            for read in node.reads() {
-                if unknown.contains(&read) {
-                    readers.entry(read).or_default().push(id);
-                } else {
-                    // An earlier refresh of the same session may have settled a changed file.
-                    begins |= !run.is_unchanged(read) || (marked.contains(&read) && run.rule_of(read).is_none());
-                }
-            }
+        // By number of a node: its place among the unknown ones.
+        let mut places: Vec<u32> = vec![NOWHERE; run.graph().bound()];
+        for (place, (id, _)) in (0..).zip(&unknown_nodes) {
+            places[id.index()] = place;
+        }
+        let mut reads: Vec<(u32, u32)> = Vec::new();
+        let mut distances: Vec<u32> = vec![NOWHERE; unknown_nodes.len()];
+        let mut queue: VecDeque<u32> = VecDeque::new();
+        for (place, &(id, certain)) in (0..).zip(&unknown_nodes) {
+            let graph = run.graph();
+            let mut begins = certain || marked.contains(&id) || !graph.has_result(id) || !graph.is_planned(id);
+            graph.each_read(id, |read| match places[read.index()] {
+                // An earlier refresh of the same session may have settled a changed file.
+                NOWHERE => begins |= !run.is_unchanged(read) || (marked.contains(&read) && run.rule_of(read).is_none()),
+                read => reads.push((read, place)),
+            });
             if begins {
-                distances.insert(id, 0);
-                queue.push_back(id);
+                distances[place as usize] = 0;
+                queue.push_back(place);
             }
         }
+        let readers = Readers::from_pairs(unknown_nodes.len(), &reads);
         while let Some(at) = queue.pop_front() {
-            let next = distances[&at] + 1;
-            for &reader in readers.get(&at).into_iter().flatten() {
-                distances.entry(reader).or_insert_with(|| {
+            let next = distances[at as usize] + 1;
+            for &reader in readers.readers_of(at) {
+                if distances[reader as usize] == NOWHERE {
+                    distances[reader as usize] = next;
                     queue.push_back(reader);
-                    next
-                });
+                }
             }
         }
         // An unknown node that is not reached cannot run: at most it disappears with its set.
-        let mut nodes: Vec<NodeId> = distances.keys().copied().collect();
-        nodes.sort_unstable();
-        let index: FxHashMap<NodeId, u32> = nodes.iter().copied().zip(0..).collect();
-        let mut groups: BTreeMap<(u32, Option<u32>), Vec<u32>> = BTreeMap::new();
-        for (at, id) in (0..).zip(&nodes) {
-            groups.entry((distances[id], run.rule_of(*id))).or_default().push(at);
+        let reached: Vec<u32> = (0..)
+            .zip(&distances)
+            .filter(|(_, distance)| **distance != NOWHERE)
+            .map(|(at, _)| at)
+            .collect();
+        let mut index = vec![NOWHERE; unknown_nodes.len()];
+        for (at, place) in (0..).zip(&reached) {
+            index[*place as usize] = at;
         }
-        let by_index = |id: &NodeId| {
-            readers
-                .get(id)
-                .into_iter()
-                .flatten()
-                .filter_map(|reader| index.get(reader).copied())
-                .collect()
-        };
+        let between: Vec<(u32, u32)> = reads
+            .iter()
+            .map(|(read, reader)| (index[*read as usize], index[*reader as usize]))
+            .filter(|(read, reader)| *read != NOWHERE && *reader != NOWHERE)
+            .collect();
+        let nodes: Vec<NodeId> = reached.iter().map(|place| unknown_nodes[*place as usize].0).collect();
+        let distances: Vec<u32> = reached.iter().map(|place| distances[*place as usize]).collect();
         Ok(Self {
-            distances: nodes.iter().map(|id| distances[id]).collect(),
-            readers: nodes.iter().map(by_index).collect(),
-            candidates: groups.into_values().take(TRIED).collect(),
+            readers: Readers::from_pairs(nodes.len(), &between),
+            candidates: find_candidates(run, &nodes, &distances),
             certain,
+            distances,
             nodes,
         })
     }
@@ -144,7 +207,7 @@ impl ForecastGraph {
             reached[at as usize] = true;
         }
         while let Some(at) = todo.pop() {
-            for &reader in &self.readers[at as usize] {
+            for &reader in self.readers.readers_of(at) {
                 if !reached[reader as usize] && !shut(reader) {
                     reached[reader as usize] = true;
                     todo.push(reader);
@@ -220,4 +283,16 @@ pub(super) fn describe_gate(nodes: &[NodeId], behind: usize, graph: &Graph, stor
         remade,
         same,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Readers;
+
+    #[test]
+    fn readers_are_listed_by_node() {
+        let readers = Readers::from_pairs(4, &[(2, 0), (0, 1), (2, 3), (0, 3)]);
+        assert_eq!([0, 1, 2, 3].map(|node| readers.readers_of(node)), [&[1, 3][..], &[], &[0, 3], &[]]);
+        assert!(Readers::from_pairs(0, &[]).ends.is_empty());
+    }
 }

@@ -279,16 +279,18 @@ pub(super) fn node_status(
         last_error,
         waits_for,
     };
-    if let Some(failure) = failure_now(run, id, remarks)? {
-        return Ok(pending(Some(Box::new(failure)), None));
-    }
-    let label = &*run.graph().node(id).label;
-    // If it failed with other inputs, the outcome of the next try is unknown.
-    if let Some(remark) = remarks.get(label).filter(|remark| remark.waits && remark.failure.is_none()) {
-        return Ok(match end_of_wait(remarks, label) {
-            Some((last, why)) => pending(why.failure.clone().map(Box::new), Some(Wait::Target(last.to_owned()))),
-            None => pending(None, remark.waits_for.clone()),
-        });
+    if !remarks.is_empty() || !run.reported_failures().is_empty() {
+        if let Some(failure) = failure_now(run, id, remarks)? {
+            return Ok(pending(Some(Box::new(failure)), None));
+        }
+        let label = &*run.graph().node(id).label;
+        // If it failed with other inputs, the outcome of the next try is unknown.
+        if let Some(remark) = remarks.get(label).filter(|remark| remark.waits && remark.failure.is_none()) {
+            return Ok(match end_of_wait(remarks, label) {
+                Some((last, why)) => pending(why.failure.clone().map(Box::new), Some(Wait::Target(last.to_owned()))),
+                None => pending(None, remark.waits_for.clone()),
+            });
+        }
     }
     Ok(match made {
         false => NodeStatus::NONE,

@@ -21,7 +21,7 @@ pub struct RuledNodes {
 
 impl RuledNodes {
     /// Finds the targets of rules. Takes those that `former` has under the same number and label hash; it must be of the same rules.
-    pub fn find(graph: &Graph, rules: &RuleIndex, former: Option<&Self>) -> Self {
+    pub fn from_graph(graph: &Graph, rules: &RuleIndex, former: Option<&Self>) -> Self {
         let mut found = Self {
             values: former.map(|former| former.values.clone()).unwrap_or_default(),
             label_hashes: Vec::with_capacity(graph.bound()),
@@ -39,7 +39,7 @@ impl RuledNodes {
             let same = before.next_if(|(known, _)| **known == id);
             if former.is_some_and(|former| former.label_hashes.get(id.index()) == Some(&Some(hash))) {
                 if let Some((_, (rule, value))) = same {
-                    found.add(id, *rule, *value);
+                    found.add_target(id, *rule, *value);
                 }
                 continue;
             }
@@ -51,13 +51,13 @@ impl RuledNodes {
                     places.insert(of.value.into(), next);
                     next
                 });
-                found.add(id, of.rule, place);
+                found.add_target(id, of.rule, place);
             });
         }
         found
     }
 
-    fn add(&mut self, id: NodeId, rule: u32, value: u32) {
+    fn add_target(&mut self, id: NodeId, rule: u32, value: u32) {
         self.ids.push(id);
         self.rules.push(rule);
         self.value_of.push(value);

@@ -215,7 +215,13 @@ fn graph_over(engine: &Engine, state: &State, skeleton: Skeleton) -> Option<Grap
         Box::new(move |page: u32| store.row(view, part, &page.to_be_bytes()).ok().flatten())
     };
     let graph = Graph::from_skeleton(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
-    graph.filter(|graph| graph.len() as u64 == state.nodes)
+    let mut graph = graph.filter(|graph| graph.len() as u64 == state.nodes)?;
+    if let Some(memory) = &engine.graphs
+        && let Some(digest) = graph_memory::stored_graph_digest(&**store, view, state)
+    {
+        graph.share_lookups(memory.lookups(digest));
+    }
+    Some(graph)
 }
 
 /// Returns the graph and its links as stored with `state`, which was just read; `None` if unreadable. Reads no link rows if this process caches

@@ -17,7 +17,7 @@ impl Session {
         {
             return known.clone();
         }
-        let found = Arc::new(RuledNodes::find(
+        let found = Arc::new(RuledNodes::from_graph(
             &self.graph,
             &self.rules,
             former.as_ref().map(|(_, known)| &**known),

@@ -13,6 +13,7 @@ use super::{NodeId, PageSource};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of nodes per row.
 const NODES: u32 = 256;
@@ -103,6 +104,7 @@ impl Filter {
 }
 
 /// The lookups of the nodes of a row.
+#[derive(Clone)]
 struct LookupPage {
     /// The stored row, followed by hashes that replace some of it.
     bytes: Vec<u8>,
@@ -162,12 +164,33 @@ impl LookupPage {
     }
 }
 
+/// Decoded rows that graphs over the same stored rows share, by number, as far as one of them read them.
+#[derive(Clone, Default)]
+pub struct SharedLookups(Arc<Mutex<Vec<Option<Arc<LookupPage>>>>>);
+
+impl SharedLookups {
+    fn find_page(&self, number: usize) -> Option<Arc<LookupPage>> {
+        let pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.get(number).cloned().flatten()
+    }
+
+    fn remember_page(&self, number: usize, page: &Arc<LookupPage>) {
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if number >= pages.len() {
+            pages.resize(number + 1, None);
+        }
+        pages[number] = Some(page.clone());
+    }
+}
+
 /// The lookups of all nodes of a graph, read page by page on demand.
 #[derive(Default)]
 pub struct LookupTable {
     /// By number of the row, as far as read.
-    pages: Vec<Option<Box<LookupPage>>>,
+    pages: Vec<Option<Arc<LookupPage>>>,
     source: Option<PageSource>,
+    /// Rows as stored, which other graphs may have read.
+    shared: SharedLookups,
     changed: BTreeSet<u32>,
 }
 
@@ -180,6 +203,11 @@ impl LookupTable {
         }
     }
 
+    /// Uses the rows that graphs over the same stored rows read.
+    pub(super) fn share(&mut self, shared: SharedLookups) {
+        self.shared = shared;
+    }
+
     /// Creates an empty table that replaces these stored rows.
     pub(super) fn replacing(rows: impl IntoIterator<Item = u32>) -> Self {
         Self {
@@ -190,14 +218,14 @@ impl LookupTable {
 
     /// Returns the lookups of a node; `None` if unknown.
     pub fn lookups_of_node(&mut self, id: NodeId) -> Option<&[StoredHash]> {
-        self.page_to_change(id.0 / NODES).lookups((id.0 % NODES) as usize)
+        self.lookup_page(id.0 / NODES).lookups((id.0 % NODES) as usize)
     }
 
     pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[StoredHash]>>) {
         let (number, slot) = (id.0 / NODES, (id.0 % NODES) as usize);
-        let page = self.page_to_change(number);
+        let page = self.lookup_page(number);
         if page.lookups(slot) != hashes.as_deref() {
-            page.replace(slot, hashes.as_deref());
+            Arc::make_mut(page).replace(slot, hashes.as_deref());
             self.changed.insert(number);
         }
     }
@@ -205,20 +233,27 @@ impl LookupTable {
     /// Reads all unread pages for this number of nodes.
     pub(super) fn read_all(&mut self, nodes: usize) {
         for number in 0..u32::try_from(nodes).unwrap_or(u32::MAX).div_ceil(NODES) {
-            self.page_to_change(number);
+            self.lookup_page(number);
         }
     }
 
-    fn page_to_change(&mut self, number: u32) -> &mut LookupPage {
+    fn lookup_page(&mut self, number: u32) -> &mut Arc<LookupPage> {
         let at = number as usize;
         if at >= self.pages.len() {
-            self.pages.resize_with(at + 1, || None);
+            self.pages.resize(at + 1, None);
         }
-        let source = self.source.as_ref();
+        let (source, shared) = (self.source.as_ref(), &self.shared);
         self.pages[at].get_or_insert_with(|| {
-            let body = source.and_then(|source| source(number)).unwrap_or_default();
+            if let Some(page) = shared.find_page(at) {
+                return page;
+            }
+            let Some(body) = source.and_then(|source| source(number)) else {
+                return Arc::default();
+            };
             // The lookups of an unreadable row are unknown.
-            Box::new(LookupPage::from_row(body).unwrap_or_default())
+            let page = Arc::new(LookupPage::from_row(body).unwrap_or_default());
+            shared.remember_page(at, &page);
+            page
         })
     }
 
@@ -245,6 +280,23 @@ mod tests {
     fn lookup_hashes_are_pinned() {
         assert_eq!(hash("//index:types", Lookup::Row("A.B")), 9_956_461);
         assert_eq!(hash("//index:types", Lookup::Keys), 13_861_933);
+    }
+
+    #[test]
+    fn graphs_share_rows_as_stored_and_keep_their_changes() {
+        let mut table = LookupTable::default();
+        table.set_lookups(NodeId(1), Some([stored_hash(5)].into()));
+        let row = table.take_changed().pop().and_then(|(_, body)| body).expect("a row");
+        let shared = SharedLookups::default();
+        let mut first = LookupTable::stored(Box::new(move |_| Some(row.clone())));
+        first.share(shared.clone());
+        assert_eq!(first.lookups_of_node(NodeId(1)), Some(&[stored_hash(5)][..]));
+        first.set_lookups(NodeId(1), Some([stored_hash(6)].into()));
+        let mut second = LookupTable::stored(Box::new(|_| None));
+        second.share(shared);
+        assert_eq!(second.lookups_of_node(NodeId(1)), Some(&[stored_hash(5)][..]));
+        assert_eq!(second.lookups_of_node(NodeId(256)), None);
+        assert_eq!(first.lookups_of_node(NodeId(1)), Some(&[stored_hash(6)][..]));
     }
 
     proptest! {

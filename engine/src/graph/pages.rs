@@ -9,7 +9,7 @@
 //! in `Part::State`.
 
 use super::label_index::LabelIndex;
-use super::lookups::LookupTable;
+use super::lookups::{LookupTable, SharedLookups};
 use super::numbers::{Cursor, write_number};
 use super::state_changes::StateChanges;
 use super::{Brief, Edge, EdgeFrom, Edges, Graph, Node, NodeId, NodeResult, Page, PageSource, PlanDigest, Skeleton, StoredReads};
@@ -50,6 +50,11 @@ impl Graph {
             .pages
             .resize_with(graph.briefs.len().div_ceil(RECORDS as usize), std::cell::OnceCell::new);
         Some(graph)
+    }
+
+    /// Uses the rows of lookups that graphs over the same stored rows read.
+    pub fn share_lookups(&mut self, shared: SharedLookups) {
+        self.lookups.share(shared);
     }
 
     /// Creates an empty graph in place of unreadable pages, and rewrites or removes all of them.

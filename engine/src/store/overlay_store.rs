@@ -5,8 +5,8 @@
 use super::records::{ActionRecord, HistoryRecord};
 use super::{ActionLock, Commit, Part, Row, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::{ActionKey, Digest};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Called with the keys of results that were stored or found, once they are durable.
 pub type OnResults = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
@@ -20,6 +20,8 @@ pub struct OverlayStore {
     on_results: OnResults,
     /// Whether a build removed recorded requests: they refer to nodes by number, and numbers may have been reassigned.
     forgotten: AtomicBool,
+    /// Uses of stored results that no commit has recorded.
+    uses: Mutex<Vec<(ActionKey, u64)>>,
 }
 
 impl OverlayStore {
@@ -28,6 +30,7 @@ impl OverlayStore {
             store,
             on_results,
             forgotten: AtomicBool::new(false),
+            uses: Mutex::default(),
         }
     }
 
@@ -76,20 +79,26 @@ impl Store for OverlayStore {
         if commit.rows.iter().any(takes) {
             self.forgotten.store(true, Relaxed);
         }
-        let own = Commit {
+        let mut own = Commit {
             results: commit.results,
             blobs: commit.blobs,
             used: commit.used,
             rows: commit.rows.into_iter().filter(|(part, ..)| KEPT.contains(part)).collect(),
             ..Commit::default()
         };
-        if own.results.is_empty() && own.blobs.is_empty() && own.used.is_empty() && own.rows.is_empty() {
-            return Ok(());
-        }
         let filed = own.results.iter().map(|result| result.key);
         let keys: Vec<ActionKey> = filed.chain(own.used.iter().map(|(key, _)| *key)).collect();
-        self.store.commit(view, own)?;
-        (self.on_results)(&keys);
+        let uses = || self.uses.lock().unwrap_or_else(PoisonError::into_inner);
+        if own.results.is_empty() && own.blobs.is_empty() && own.rows.is_empty() {
+            // The owner protects these results, so a transaction of their own is not worth its syncs.
+            uses().append(&mut own.used);
+        } else {
+            own.used.append(&mut uses());
+            self.store.commit(view, own)?;
+        }
+        if !keys.is_empty() {
+            (self.on_results)(&keys);
+        }
         Ok(())
     }
 
@@ -107,5 +116,32 @@ impl Store for OverlayStore {
 
     fn lock_action(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<ActionLock>, StoreError> {
         self.store.lock_action(key, is_cancelled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Inventory;
+    use super::super::memory::MemoryStore;
+    use super::*;
+
+    const VIEW: ViewId = ViewId(7);
+
+    #[test]
+    fn uses_are_written_with_the_next_commit_that_needs_a_transaction() {
+        let (store, told) = (Arc::new(MemoryStore::default()), Arc::new(Mutex::new(Vec::new())));
+        let keys = told.clone();
+        let overlay = OverlayStore::new(
+            store.clone(),
+            Box::new(move |found: &[ActionKey]| keys.lock().expect("a list").extend_from_slice(found)),
+        );
+        let key = ActionKey(Digest::of(b"k"));
+        let used = vec![(key, 5)];
+        overlay.commit(VIEW, Commit { used, ..Commit::default() }).expect("committed");
+        assert_eq!(store.last_use(&key).expect("a store"), None);
+        assert_eq!(*told.lock().expect("a list"), [key]);
+        let rows = vec![(Part::Ledger, b"k".to_vec(), Some(b"x".to_vec()))];
+        overlay.commit(VIEW, Commit { rows, ..Commit::default() }).expect("committed");
+        assert_eq!(store.last_use(&key).expect("a store"), Some(5));
     }
 }

@@ -62,6 +62,10 @@ impl SnapshotStore {
 }
 
 impl Store for SnapshotStore {
+    fn id(&self) -> Option<String> {
+        self.store.id()
+    }
+
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         self.store.blob(digest)
     }

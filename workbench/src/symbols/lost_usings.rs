@@ -159,7 +159,7 @@ impl RemovedUsings {
                 let key = format!("{space}.{word}");
                 symbols.has_symbol(&key) || dotnet::known(&key).is_some()
             };
-            let Some(target) = removed.iter().copied().find(|target| declares(target)) else {
+            let Some(target) = removed.iter().copied().find(declares) else {
                 continue;
             };
             let is_member = |key: &String| symbols.declares(key, word) || symbols.has_symbol(&format!("{key}+{word}"));

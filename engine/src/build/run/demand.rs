@@ -28,25 +28,26 @@ impl Run<'_> {
         if self.is_out_of_reach(id) && self.sets_are_quiet() {
             return self.mark_out_of_reach(id);
         }
-        let node = self.graph.node(id);
-        let (label, result) = (node.label.clone(), node.result);
-        let kind = leaf(&label);
-        match result {
-            // A set's paths are not stored: they are read from the tree on demand.
-            Some(_) if !self.graph.is_stale(id) && kind != Some(Leaf::Set) && (kind.is_some() || self.is_surely_member(&label)) => {
-                if self.output_changes.may_reach(id) {
-                    self.begin_check(id);
-                } else {
-                    self.nodes.end(
-                        id,
-                        NodeProgress::Settled {
-                            how: OutputOrigin::Current,
-                        },
-                    );
-                }
-            }
-            _ => self.start_node(id, false),
+        if !self.graph.has_result(id) || self.graph.is_stale(id) {
+            return self.start_node(id, false);
         }
+        let label = self.label_text(id);
+        let kind = leaf(&label);
+        // A set's paths are not stored: they are read from the tree on demand.
+        if kind == Some(Leaf::Set) || kind.is_none() && !self.is_surely_member(&label) {
+            self.start_node(id, false);
+        } else if self.output_changes.may_reach(id) {
+            self.begin_check(id);
+        } else {
+            let how = OutputOrigin::Current;
+            self.nodes.end(id, NodeProgress::Settled { how });
+        }
+    }
+
+    /// Returns a node's label, without decoding its record.
+    fn label_text(&self, id: NodeId) -> String {
+        let label = self.graph.with_label(id, str::to_owned);
+        label.unwrap_or_else(|| self.graph.node(id).label.to_string())
     }
 
     /// Whether no change can reach a node's inputs. Leaves, which are not planned, are checked one by one: a set's paths are not stored.
@@ -173,7 +174,7 @@ impl Run<'_> {
         if !self.nodes.is_idle(id) {
             return;
         }
-        let label = &self.graph.node(id).label.clone();
+        let label = &*self.label_text(id);
         if let Some(kind) = leaf(label) {
             return self.begin_leaf(id, label, &kind);
         }
@@ -186,6 +187,15 @@ impl Run<'_> {
             );
             return;
         };
+        // A dry run does not know whether a node over an unknown set exists.
+        let has_one_set = self.context.rules.rule(found.rule).inner.is_none();
+        if self.context.options.mode.is_dry()
+            && has_one_set
+            && let Some(set) = self.set_of(found.rule)
+            && self.nodes.is_unknown(set)
+        {
+            return self.report_would_run(id, false);
+        }
         let rule = self.context.rules.rule(found.rule);
         let vars = self.context.rules.vars(found.rule, found.value);
         let discovery = expand::discovery(rule, &vars);

@@ -279,9 +279,14 @@ impl Run<'_> {
 
     fn settle_below(&mut self) -> Result<(), RunError> {
         loop {
-            let unknown = self.unknown_nodes();
-            let reads = unknown.iter().flat_map(|(id, _)| self.graph.node(*id).reads());
-            let mut unseen: Vec<NodeId> = reads.filter(|&read| !self.nodes.has_ended(read)).collect();
+            let mut unseen: Vec<NodeId> = Vec::new();
+            for (id, _) in self.nodes.unknown_nodes() {
+                self.graph.each_read(id, |read| {
+                    if !self.nodes.has_ended(read) {
+                        unseen.push(read);
+                    }
+                });
+            }
             unseen.sort_unstable();
             unseen.dedup();
             if unseen.is_empty() {
@@ -296,7 +301,10 @@ impl Run<'_> {
 
     /// Returns the number of the rule that produces a node; `None` for leaves.
     pub(in crate::build) fn rule_of(&self, id: NodeId) -> Option<u32> {
-        Some(self.context.rules.find(&self.graph.node(id).label)?.rule)
+        let found = self
+            .graph
+            .with_label(id, |label| self.context.rules.find(label).map(|found| found.rule));
+        found.flatten()
     }
 
     /// Returns the node of that label in the graph in memory.

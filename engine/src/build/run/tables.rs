@@ -237,10 +237,8 @@ impl Run<'_> {
         let reason = Reason::InputMoved {
             label: changed.to_string(),
         };
-        self.emit(&Event::Marked {
-            label: &self.graph.node(reader).label,
-            reason: &reason,
-        });
+        self.graph
+            .with_label(reader, |label| self.emit(&Event::Marked { label, reason: &reason }));
     }
 
     /// Returns the changed rows of a table or set, if known.
