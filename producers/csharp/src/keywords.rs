@@ -17,21 +17,51 @@ pub fn is_reserved(word: &str) -> bool {
 }
 
 /// Keywords that name a type.
-#[rustfmt::skip]
 pub(crate) fn is_predefined(word: &str) -> bool {
     matches!(
         word,
-        "bool" | "byte" | "char" | "decimal" | "double" | "float" | "int" | "long" | "object" | "sbyte" | "short"
-        | "string" | "uint" | "ulong" | "ushort" | "void"
+        "bool"
+            | "byte"
+            | "char"
+            | "decimal"
+            | "double"
+            | "float"
+            | "int"
+            | "long"
+            | "object"
+            | "sbyte"
+            | "short"
+            | "string"
+            | "uint"
+            | "ulong"
+            | "ushort"
+            | "void"
     )
 }
 
 /// Words that join two values or end a value; after a type, most of them declare a name only outside queries.
-#[rustfmt::skip]
 pub(crate) fn is_infix(word: &str) -> bool {
     matches!(
         word,
-        "is" | "as" | "in" | "and" | "or" | "when" | "where" | "select" | "on" | "equals" | "by" | "switch" | "with"
-        | "into" | "orderby" | "join" | "let" | "from" | "group" | "ascending" | "descending"
+        "is" | "as"
+            | "in"
+            | "and"
+            | "or"
+            | "when"
+            | "where"
+            | "select"
+            | "on"
+            | "equals"
+            | "by"
+            | "switch"
+            | "with"
+            | "into"
+            | "orderby"
+            | "join"
+            | "let"
+            | "from"
+            | "group"
+            | "ascending"
+            | "descending"
     )
 }

@@ -76,7 +76,15 @@ class Written : IOf<int> { public string Get() => null; }
     let missing = |key: &str| missing(text, key).0.len();
     assert_eq!(
         [
-            "Fields", "Results", "Method", "Good", "Heir", "Same`1", "OtherBase", "OtherResult`1", "Written"
+            "Fields",
+            "Results",
+            "Method",
+            "Good",
+            "Heir",
+            "Same`1",
+            "OtherBase",
+            "OtherResult`1",
+            "Written"
         ]
         .map(missing),
         [3, 2, 1, 0, 0, 0, 1, 1, 1]
