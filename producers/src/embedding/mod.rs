@@ -55,7 +55,7 @@ impl Producer for Embedding {
     }
 
     fn pool(&self, params: &Params) -> Pool {
-        if asks_model(params) { Pool::Paid } else { Pool::Cpu }
+        if model::asks_model(params) { Pool::Paid } else { Pool::Cpu }
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
@@ -192,11 +192,7 @@ fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &st
 /// Returns the model to ask, unless it is the built-in one.
 fn chosen_model<'p>(inputs: &Inputs<'p>) -> Option<&'p Params> {
     let model = inputs.params.get("model").and_then(Value::as_object);
-    model.filter(|_| asks_model(inputs.params))
-}
-
-fn asks_model(params: &Params) -> bool {
-    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
+    model.filter(|_| model::asks_model(inputs.params))
 }
 
 fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
