@@ -181,11 +181,7 @@ fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &st
             return kept;
         }
         let share = most as f64 / tokens as f64 * 0.98;
-        let mut end = (kept.len() as f64 * share) as usize;
-        while !kept.is_char_boundary(end) {
-            end -= 1;
-        }
-        kept = &kept[..end];
+        kept = &kept[..kept.floor_char_boundary((kept.len() as f64 * share) as usize)];
     }
 }
 
