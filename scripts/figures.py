@@ -47,7 +47,7 @@ for name, text in TEXTS.items():
     total[crate] += text.count("\n")
     if name in tests or crate == "fixtures":
         continue
-    code = re.sub(r"(?ms)^#\[cfg\(test\)\]\nmod \w+ \{.*?^\}\n", "", text)
+    code = re.sub(r"(?ms)^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*(?:pub(?:\(\w+\))? )?mod \w+ \{.*?^\}\n", "", text)
     plain[crate] += code.count("\n")
     path = name.split("src/", 1)[1].removesuffix(".rs").removesuffix("/mod").split("/")
     if path[0] not in ("lib", "main"):

@@ -105,15 +105,7 @@ fn two_checkouts_of_different_age_make_the_same_bytes_and_keys() {
     }
     // Every kind of node of a type, and those that read all types: a key contains the digests of everything below.
     let of_a_type = [
-        "structure",
-        "impl",
-        "xmldoc",
-        "mentions",
-        "deps",
-        "outline-info",
-        "outline",
-        "semantic",
-        "role",
+        "structure", "impl", "xmldoc", "mentions", "deps", "outline-info", "outline", "semantic", "role",
     ];
     let labels = of_a_type
         .map(|target| format!("//types/MemoTree.Core.NodeStore:{target}"))

@@ -149,10 +149,7 @@ fn invariant_3_a_body_edit_runs_its_own_chain_only() {
     assert_eq!(
         bench.build(ALL).ran(),
         [
-            "//doc/docs/a.txt:body",
-            "//doc/docs/a.txt:clean",
-            "//doc/docs/a.txt:mentions",
-            "//index:names"
+            "//doc/docs/a.txt:body", "//doc/docs/a.txt:clean", "//doc/docs/a.txt:mentions", "//index:names"
         ]
     );
 }
@@ -164,11 +161,7 @@ fn invariant_3_a_new_name_runs_nothing_that_does_not_mention_it() {
     bench.build(ALL);
     bench.put("docs/d.txt", "delta=4\n");
     let ran = [
-        "//all:rows",
-        "//doc/docs/c.txt:deps",
-        "//doc/docs/d.txt:body",
-        "//doc/docs/d.txt:clean",
-        "//doc/docs/d.txt:mentions",
+        "//all:rows", "//doc/docs/c.txt:deps", "//doc/docs/d.txt:body", "//doc/docs/d.txt:clean", "//doc/docs/d.txt:mentions",
         "//index:names",
     ];
     let built = bench.build(ALL);

@@ -67,16 +67,8 @@ const FILES: [&str; 4] = ["docs/a", "docs/b", "docs/c", "docs/d"];
 const LINES: [&str; 8] = ["x", "y", "# one", "# two", "alpha=1", "alpha=2", "@docs/a", "@docs/b"];
 const TARGETS: [&str; 8] = ["clean", "upper", "links", "join", "whole", "row", "last", "table"];
 const BUILDS: [&str; 10] = [
-    "//...",
-    "//doc/...:last",
-    "//doc/...:clean",
-    "//doc/...:upper",
-    "//doc/...:join",
-    "//doc/...:row",
-    "//index:table",
-    "//doc/docs/a:whole",
-    "//doc/docs/b:last",
-    "//doc/docs/c:links",
+    "//...", "//doc/...:last", "//doc/...:clean", "//doc/...:upper", "//doc/...:join", "//doc/...:row", "//index:table",
+    "//doc/docs/a:whole", "//doc/docs/b:last", "//doc/docs/c:links",
 ];
 
 /// A step between the first build and the question.
@@ -173,11 +165,7 @@ fn inputs_of_other_builds_are_explained_down_to_a_file() {
     assert_eq!(
         labels,
         [
-            "//doc/docs/a:whole",
-            "//doc/docs/a:join",
-            "//doc/docs/a:upper",
-            "//doc/docs/a:clean",
-            "//files/docs/a:bytes"
+            "//doc/docs/a:whole", "//doc/docs/a:join", "//doc/docs/a:upper", "//doc/docs/a:clean", "//files/docs/a:bytes"
         ]
     );
     assert!(explanation.chain.iter().all(|step| step.redefined.is_empty()));

@@ -102,7 +102,7 @@ impl Producer for Converse {
     }
 
     fn pool(&self, params: &Params) -> Pool {
-        if asks_model(params) { Pool::Paid } else { Pool::Cpu }
+        if model::asks_model(params) { Pool::Paid } else { Pool::Cpu }
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
@@ -133,7 +133,7 @@ impl Producer for Converse {
             .params
             .get("model")
             .and_then(Value::as_object)
-            .filter(|_| asks_model(inputs.params));
+            .filter(|_| model::asks_model(inputs.params));
         let Some(model) = model else {
             let why = Diagnostic::error(ErrorCode::E_MODEL, "no language model is named for this conversation");
             return Err(Failure::Permanent(Box::new(why.hint("name a [model.NAME] of the manifest"))));
@@ -170,10 +170,6 @@ impl Producer for Converse {
             ..Output::new(answer.text)
         })
     }
-}
-
-fn asks_model(params: &Params) -> bool {
-    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
 }
 
 #[cfg(test)]

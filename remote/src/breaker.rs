@@ -42,7 +42,6 @@ impl Breaker {
         copy.may_ask(now)
     }
 
-    /// Notes an answer.
     pub(crate) fn note_answer(&mut self) {
         *self = Self::Untried;
     }
@@ -53,7 +52,6 @@ impl Breaker {
         *self = Self::Open(now);
     }
 
-    /// Notes a failure.
     pub(crate) fn count_failure(&mut self, now: Duration) {
         *self = match *self {
             Self::Untried => Self::Failing(1),

@@ -34,10 +34,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// Opens the bucket of `s3://NAME/PREFIX`.
-    ///
-    /// # Errors
-    /// A sentence, when the bucket does not exist or may not be used.
+    /// Opens the bucket of `s3://NAME/PREFIX`. Errors: a sentence, when the bucket does not exist or may not be used.
     pub(crate) fn open_bucket(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Result<Self, String>, Status> {
         let mut bucket = match Self::from_endpoint(endpoint, variables, deadlines) {
             Ok(bucket) => bucket,

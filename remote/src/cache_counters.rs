@@ -16,9 +16,7 @@ const TELLING: u64 = 64 << 10;
 /// Something on the server that was found to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ServerFault {
-    /// A blob.
     Blob(BlobName),
-    /// The result of a key.
     Result(ActionKey),
 }
 
@@ -45,7 +43,6 @@ struct Transfers {
     /// Time during which at least one transfer ran.
     busy: Duration,
     running: usize,
-    /// Bytes of the running transfers.
     running_bytes: u64,
     /// Number of times that a transfer began while no other ran.
     periods: u32,
@@ -89,12 +86,10 @@ impl CacheCounters {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the counters.
     pub(crate) fn update_summary(&self, change: impl FnOnce(&mut RemoteSummary)) {
         change(&mut self.lock_counts().summary);
     }
 
-    /// Counts a wrong answer.
     pub(crate) fn count_wrong_answer(&self, wrong_answer: WrongRemoteAnswer) {
         *self.lock_counts().summary.lies.entry(wrong_answer).or_default() += 1;
     }
@@ -111,7 +106,6 @@ impl CacheCounters {
         self.lock_counts().doubted.insert(what);
     }
 
-    /// Returns whether something is in doubt.
     pub(crate) fn is_doubted(&self, what: &ServerFault) -> bool {
         self.lock_counts().doubted.contains(what)
     }
@@ -136,7 +130,6 @@ impl CacheCounters {
         }
     }
 
-    /// Counts a lookup of a result.
     pub(crate) fn count_lookup(&self, key: &ActionKey, is_found: bool) {
         let mut state = self.lock_counts();
         match is_found {

@@ -26,10 +26,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Reads the credentials.
-    ///
-    /// # Errors
-    /// A sentence on what cannot be read, without what was read.
+    /// Reads the credentials. Errors: a sentence on what cannot be read, without what was read.
     pub(crate) async fn from_definition(def: &RemoteDef, folder: &Path, variables: &Variables) -> Result<Self, String> {
         let mut found = Self::default();
         match &def.credential {
@@ -122,10 +119,7 @@ struct HelperAnswer {
     headers: std::collections::BTreeMap<String, Vec<String>>,
 }
 
-/// Builds the TLS configuration.
-///
-/// # Errors
-/// A sentence, when a file cannot be read.
+/// Builds the TLS configuration. Errors: a sentence, when a file cannot be read.
 pub(crate) fn tls(def: &RemoteDef, folder: &Path) -> Result<ClientTlsConfig, String> {
     let mut config = ClientTlsConfig::new();
     config = match &def.tls.ca {

@@ -11,10 +11,8 @@ use tonic::{Code, Status};
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// Opens the folder of an endpoint. Creates it if `writes`; its parent must exist.
-    ///
-    /// # Errors
-    /// A sentence, when the folder does not exist or cannot be created.
+    /// Opens the folder of an endpoint. Creates it if `writes`; its parent must exist. Errors: a sentence, when the folder does not exist
+    /// or cannot be created.
     pub(crate) fn open_endpoint(path: &Path, writes: bool) -> Result<Self, String> {
         match fs::metadata(path) {
             Ok(found) if !found.is_dir() => return Err(format!("{} is a file, not a folder", path.display())),

@@ -56,7 +56,6 @@ pub(crate) fn unpack_blobs(function: Function, result: &ActionResult) -> HashMap
 pub(crate) struct Waiting(Mutex<HashMap<BlobName, Vec<u8>>>);
 
 impl Waiting {
-    /// Keeps blobs.
     pub fn keep_blobs(&self, blobs: HashMap<BlobName, Vec<u8>>) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.extend(blobs);

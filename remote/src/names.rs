@@ -25,7 +25,6 @@ pub(crate) struct BlobName {
 }
 
 impl Function {
-    /// Returns the name of bytes.
     pub(crate) fn name_of_bytes(self, bytes: &[u8]) -> BlobName {
         let hash = match self {
             Self::Blake3 => Digest::of(bytes).0,
@@ -59,7 +58,6 @@ impl Function {
 }
 
 impl BlobName {
-    /// Converts the name to a message.
     pub(crate) fn as_message(&self) -> Named {
         Named {
             hash: Digest(self.hash).to_string(),

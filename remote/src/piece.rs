@@ -53,7 +53,6 @@ struct Written<T> {
     content: T,
 }
 
-/// Encodes a piece with this content.
 pub(crate) fn encode_piece<T: Encode<()>>(content: &T, number: u32) -> Vec<u8> {
     let written = Written {
         schema: SCHEMA,

@@ -44,7 +44,6 @@ struct WrittenOutput {
     len: u64,
 }
 
-/// Encodes the record of a result.
 pub(crate) fn encode_result(result: &SharedResult) -> Vec<u8> {
     encode_record(&to_wire(result))
 }
@@ -76,10 +75,7 @@ fn to_wire(result: &SharedResult) -> Written {
     }
 }
 
-/// Decodes the result of a record.
-///
-/// # Errors
-/// When the record cannot be decoded to its last byte.
+/// Decodes the result of a record. Fails when the record cannot be decoded to its last byte.
 pub(crate) fn decode_result(bytes: &[u8]) -> Result<SharedResult, WrongRemoteAnswer> {
     decode_record(bytes).map(shared_result)
 }
@@ -111,10 +107,7 @@ fn shared_result(written: Written) -> SharedResult {
     }
 }
 
-/// Decodes a record if it is of the requested result and, if keys are trusted, one of them signed it.
-///
-/// # Errors
-/// The flaw of the record.
+/// Decodes a record if it is of the requested result and, if keys are trusted, one of them signed it. Errors: the flaw of the record.
 pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]]) -> Result<SharedResult, WrongRemoteAnswer> {
     let mut written = decode_record(bytes)?;
     let signature = written.signature.take();

@@ -11,7 +11,6 @@ use tonic::{Code, Status};
 /// Time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// For a connection.
     pub connect: Duration,
     /// For the answer to a small request.
     pub lookup: Duration,
@@ -47,7 +46,6 @@ pub(crate) enum Unanswered {
     Said(Status),
 }
 
-/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     /// The first request, which asks what the server can do.
@@ -94,7 +92,6 @@ impl RequestSender {
         self.breaker().is_closed(self.clock.now())
     }
 
-    /// Returns a random number.
     pub(crate) fn random(&self) -> u64 {
         self.clock.random()
     }

@@ -14,14 +14,10 @@ const DOMAIN: &[u8] = b"cortex record 1\0";
 /// Bytes of a public key.
 const PUBLIC: usize = 32;
 
-/// A signing key.
 pub(crate) struct Signer(Ed25519KeyPair);
 
 impl Signer {
-    /// Reads the key that a manifest names, if any.
-    ///
-    /// # Errors
-    /// A sentence on what cannot be read, without what was read.
+    /// Reads the key that a manifest names, if any. Errors: a sentence on what cannot be read, without what was read.
     pub(crate) fn from_definition(def: &RemoteDef, folder: &Path, variables: &Variables) -> Result<Option<Self>, String> {
         let pem = match &def.signing_key {
             None => return Ok(None),
@@ -42,7 +38,6 @@ impl Signer {
         Digest(self.public_key()).to_string()
     }
 
-    /// Returns the public key.
     pub(crate) fn public_key(&self) -> [u8; PUBLIC] {
         let mut key = [0; PUBLIC];
         key.copy_from_slice(self.0.public_key().as_ref());

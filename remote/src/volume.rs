@@ -18,7 +18,6 @@ pub(crate) struct Address {
     /// Hash function of the names.
     #[n(0)]
     pub function: i32,
-    /// Piece with the records.
     #[n(1)]
     pub records: BundlePiece,
     /// Piece with the outputs, if there are any.
@@ -27,7 +26,6 @@ pub(crate) struct Address {
     /// Number of the volume's [kind](VolumeKind).
     #[n(3)]
     pub kind: u8,
-    /// Piece with the index.
     #[n(4)]
     pub index: Option<BundlePiece>,
     /// Duration of building the results that the outputs belong to, in microseconds.
@@ -38,7 +36,6 @@ pub(crate) struct Address {
 /// Kinds by their numbers.
 const KINDS: [VolumeKind; 3] = [VolumeKind::Dear, VolumeKind::Deciding, VolumeKind::Plain];
 
-/// Returns the number of a kind.
 pub(crate) fn number_of(kind: VolumeKind) -> u8 {
     let at = KINDS.iter().position(|known| *known == kind);
     u8::try_from(at.unwrap_or_default()).unwrap_or_default()
@@ -93,7 +90,6 @@ struct Records {
     outputs: Vec<ByteVec>,
 }
 
-/// Encodes the piece with the records.
 pub(crate) fn encode_records(volume: &Volume, number: u32) -> Vec<u8> {
     let records = Records {
         records: volume.results.iter().map(|result| record::encode_result(result).into()).collect(),
@@ -126,7 +122,6 @@ struct Index {
     outputs: ByteVec,
 }
 
-/// Encodes the piece with the index.
 pub(crate) fn encode_index(index: &VolumeIndex, number: u32) -> Vec<u8> {
     let index = Index {
         keys: index.keys.concat().into(),
@@ -148,7 +143,6 @@ pub(crate) fn decode_index(bytes: &[u8]) -> Option<VolumeIndex> {
     })
 }
 
-/// Encodes the piece with the outputs.
 pub(crate) fn encode_outputs(outputs: &[Arc<[u8]>], number: u32) -> Vec<u8> {
     let outputs: Vec<ByteVec> = outputs.iter().map(|output| output.to_vec().into()).collect();
     piece::encode_piece(&outputs, number)

@@ -15,18 +15,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// Paths that every program may read: programs, libraries and system settings for them.
 pub(crate) const SYSTEM: [&str; 12] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc/alternatives",
-    "/etc/fonts",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
+    "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache",
+    "/etc/ld.so.conf", "/etc/ld.so.conf.d",
 ];
 
 /// Devices without data of the machine.

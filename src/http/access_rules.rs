@@ -152,14 +152,7 @@ mod tests {
             assert_eq!(asks(&local, own), Ok(()), "{own}");
         }
         for other in [
-            "evil.example",
-            "127.0.0.1.evil.example",
-            "localhost@evil.example",
-            "",
-            "evil.example:80",
-            "::1",
-            "localhost.",
-            "a b",
+            "evil.example", "127.0.0.1.evil.example", "localhost@evil.example", "", "evil.example:80", "::1", "localhost.", "a b",
         ] {
             assert_eq!(asks(&local, other), Err(HOST), "{other}");
         }
@@ -182,10 +175,7 @@ mod tests {
             )
         };
         for own in [
-            "http://localhost:6274",
-            "https://127.0.0.1",
-            "http://[::1]:80",
-            "https://tools.example:8443",
+            "http://localhost:6274", "https://127.0.0.1", "http://[::1]:80", "https://tools.example:8443",
         ] {
             assert_eq!(asks(own), Ok(()), "{own}");
         }
@@ -207,13 +197,7 @@ mod tests {
         let gate = gate("127.0.0.1:80", &[], &[]);
         assert_eq!(check(&gate, &[("host", "localhost")]), Err(TOKEN));
         for wrong in [
-            "Bearer",
-            "Bearer ",
-            "Bearer secre",
-            "Bearer secrets",
-            "Basic secret",
-            "secret",
-            "Bearer secret x",
+            "Bearer", "Bearer ", "Bearer secre", "Bearer secrets", "Basic secret", "secret", "Bearer secret x",
         ] {
             assert_eq!(
                 check(&gate, &[("host", "localhost"), ("authorization", wrong)]),

@@ -41,14 +41,7 @@ edits; tools that read take its name as `overlay`.";
 
 /// Methods of the protocol that this server answers.
 const ANSWERED: [&str; 9] = [
-    "initialize",
-    "ping",
-    "tools/list",
-    "tools/call",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-    "prompts/list",
+    "initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "prompts/list",
     "prompts/get",
 ];
 

@@ -284,12 +284,7 @@ fn times(text: &str) -> String {
 pub fn git(folder: &Path, args: &[&str]) {
     let ran = Command::new("git")
         .args([
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@example.org",
-            "-c",
-            "init.defaultBranch=main",
+            "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main",
         ])
         .args(args)
         .current_dir(folder)

@@ -67,14 +67,7 @@ fn the_compiler_says_what_an_edit_made_wrong() {
     let held = run_successfully(
         &bench,
         &[
-            "edit",
-            "replace",
-            "--session",
-            &session,
-            "--old-text",
-            "Till",
-            "--new-text",
-            "TillBad",
+            "edit", "replace", "--session", &session, "--old-text", "Till", "--new-text", "TillBad",
         ],
     );
     assert!(!held.contains("CS0103"), "{held}");

@@ -44,13 +44,7 @@ fn an_edit_is_saved_built_with_and_taken_back() {
     let (code, done) = edit(
         &bench,
         &[
-            "replace",
-            "--path",
-            FILE,
-            "--old-text",
-            "bool IsNone =>",
-            "--new-text",
-            "bool IsNothing =>",
+            "replace", "--path", FILE, "--old-text", "bool IsNone =>", "--new-text", "bool IsNothing =>",
         ],
     );
     assert_eq!(
@@ -189,11 +183,7 @@ fn a_patch_of_gits_makes_the_tree_that_git_has() {
     let ran = bench.run(&["edit", "patch", "--file", &patch, "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     for name in [
-        "docs/empty.md",
-        "docs/full.md",
-        "docs/new.md",
-        "docs/\u{e4}/\"it\".md",
-        "docs/moved.md",
+        "docs/empty.md", "docs/full.md", "docs/new.md", "docs/\u{e4}/\"it\".md", "docs/moved.md",
     ] {
         let (made, expected) = (fs::read(root.join(name)).ok(), fs::read(folder.join(name)).ok());
         assert_eq!(made, expected, "{name}");
@@ -269,13 +259,7 @@ fn nothing_is_written_that_is_not_the_workspaces_own() {
         edit(&bench, &all)
     };
     for path in [
-        "../secret",
-        "link.cs",
-        ".git/config",
-        ".cortex/window.json",
-        "cortex.toml",
-        "src",
-        "nowhere.cs",
+        "../secret", "link.cs", ".git/config", ".cortex/window.json", "cortex.toml", "src", "nowhere.cs",
     ] {
         let (code, answer) = replace(path, &[]);
         assert_eq!((code, &answer["status"]), (2, &Value::from("Exception")), "{path}: {answer}");
@@ -371,15 +355,7 @@ fn a_wrong_edit_is_answered_with_what_works() {
 fn logs_tell_of_operations_by_their_ids() {
     let bench = Bench::documents();
     let mut command = bench.command(&[
-        "edit",
-        "replace",
-        "--path",
-        "docs/a.md",
-        "--old-text",
-        "two",
-        "--new-text",
-        "2",
-        "--json",
+        "edit", "replace", "--path", "docs/a.md", "--old-text", "two", "--new-text", "2", "--json",
     ]);
     let ran = bench.ran(
         command
@@ -531,11 +507,7 @@ fn edits_by_symbols_are_of_csharp_alone() {
         .expect("a handle")
         .to_owned();
     let replace = [
-        "replace_symbol",
-        "--symbol",
-        "NodeStore",
-        "--new-text",
-        "class NodeStore { int x; }",
+        "replace_symbol", "--symbol", "NodeStore", "--new-text", "class NodeStore { int x; }",
     ];
     for args in [
         &["add_using", "web/api.ts", "--new-text", "System.Linq"][..],

@@ -51,13 +51,7 @@ fn is_full_and_then_well(ran: &Ran) {
     assert_eq!(ran.code, 0, "{ran:?}");
     let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
     let wanted = [
-        "= first 0",
-        "= full 5",
-        "= verify 0",
-        "= gc 0",
-        "= verified 0",
-        "= after 0",
-        "= same 0",
+        "= first 0", "= full 5", "= verify 0", "= gc 0", "= verified 0", "= after 0", "= same 0",
     ];
     assert_eq!(said, wanted, "{ran:?}");
     assert!(ran.err.contains("E_NO_SPACE") && ran.err.contains("help:"), "{ran:?}");
@@ -114,15 +108,7 @@ fn a_collection_begins_where_not_a_byte_is_free() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let said: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("= ")).collect();
     let wanted = [
-        "= reserve there",
-        "= left 0",
-        "= full 5",
-        "= gc 0",
-        "= reserve gone",
-        "= verified 0",
-        "= after 0",
-        "= same 0",
-        "= reserve there",
+        "= reserve there", "= left 0", "= full 5", "= gc 0", "= reserve gone", "= verified 0", "= after 0", "= same 0", "= reserve there",
     ];
     assert_eq!(said, wanted, "{ran:?}");
 }
@@ -165,14 +151,8 @@ fn questions_are_answered_from_a_store_that_may_not_be_written() {
     let bench = Bench::memotree();
     assert_eq!(bench.run(&["build", "//..."]).code, 0);
     let questions = [
-        "outline NodeStore",
-        "resolve NodeStore",
-        "search Node",
-        "usages NodeStore",
-        "semantic NodeStore",
-        "source NodeStore",
-        "deps NodeStore",
-        "window show",
+        "outline NodeStore", "resolve NodeStore", "search Node", "usages NodeStore", "semantic NodeStore", "source NodeStore",
+        "deps NodeStore", "window show",
     ];
     let ask = |question: &str| bench.run(&question.split(' ').collect::<Vec<_>>()).out;
     let wanted: String = questions

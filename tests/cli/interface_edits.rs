@@ -102,13 +102,7 @@ fn edits_take_letters_as_they_are() {
         &["edit", "safe_delete", "--symbol", "shop"][..],
         &["edit", "replace_symbol", "--symbol", "Shop#half", "--new-text", "int Half() => 1;"],
         &[
-            "edit",
-            "replace_symbol",
-            SHOP_FILE,
-            "--symbol",
-            "Shop#half",
-            "--new-text",
-            "int Half() => 1;",
+            "edit", "replace_symbol", SHOP_FILE, "--symbol", "Shop#half", "--new-text", "int Half() => 1;",
         ],
         &["rename", "trade.Shop", "Store"],
     ] {

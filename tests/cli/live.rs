@@ -29,16 +29,7 @@ fn versions_of_a_document_and_their_authors() {
     let delta = live(
         &bench,
         &[
-            "--since",
-            "1",
-            "--author",
-            "agent",
-            "--what",
-            "a shorter name",
-            "--result",
-            "renamed",
-            "--cursor",
-            "12:4",
+            "--since", "1", "--author", "agent", "--what", "a shorter name", "--result", "renamed", "--cursor", "12:4",
         ],
     );
     assert_eq!((&delta["version"], &delta["shown"]), (&2.into(), &"delta".into()));
@@ -60,14 +51,7 @@ fn versions_of_a_document_and_their_authors() {
     let failed = live(
         &bench,
         &[
-            "--since",
-            "2",
-            "--author",
-            "agent",
-            "--failed",
-            "the text was not found",
-            "--anchor",
-            "green",
+            "--since", "2", "--author", "agent", "--failed", "the text was not found", "--anchor", "green",
         ],
     );
     assert!(
@@ -87,10 +71,7 @@ fn versions_of_a_document_and_their_authors() {
     let line = 1 + first.lines().position(|line| line.contains("Compute")).expect("a line");
     assert_eq!(
         (
-            &changed["versionId"],
-            &changed["isError"],
-            &changed["affectedLineStart"],
-            &changed["affectedLineEnd"]
+            &changed["versionId"], &changed["isError"], &changed["affectedLineStart"], &changed["affectedLineEnd"]
         ),
         (&2.into(), &false.into(), &line.into(), &line.into())
     );
@@ -489,15 +470,7 @@ fn readers_at_once_see_one_line_of_versions() {
         .expect("a handle")
         .to_owned();
     let failed = bench.run(&[
-        "edit",
-        "replace",
-        FILE,
-        "--old-text",
-        "nowhere to be seen",
-        "--new-text",
-        "x",
-        "--session",
-        &session,
+        "edit", "replace", FILE, "--old-text", "nowhere to be seen", "--new-text", "x", "--session", &session,
     ]);
     assert_eq!(failed.code, 1, "{failed:?}");
     std::fs::write(bench.root().join(FILE), "class New { }\n").expect("written");

@@ -117,14 +117,7 @@ fn all_names_of_a_file_are_one_document() {
     assert_eq!((&first["version"], &first["notes"]), (&json!(1), &json!([])));
     // The session's edits under the other name belong to the session.
     let edited = [
-        "replace",
-        FILE,
-        "--session",
-        &session,
-        "--old-text",
-        "namespace",
-        "--new-text",
-        "// mine\nnamespace",
+        "replace", FILE, "--session", &session, "--old-text", "namespace", "--new-text", "// mine\nnamespace",
     ];
     edit(&bench, &edited);
     let there = look("twin.cs", &["--session", &session]);

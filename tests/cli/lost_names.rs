@@ -36,14 +36,7 @@ fn a_strict_edit_loses_no_name() {
     let sessions = bench.run(&["edit", "list"]).out;
     assert!(sessions.contains("0 sessions"), "{sessions}");
     let fine = bench.run(&[
-        "edit",
-        "replace",
-        FILE,
-        "--old-text",
-        "Count * 2",
-        "--new-text",
-        "Count * 3",
-        "--strict",
+        "edit", "replace", FILE, "--old-text", "Count * 2", "--new-text", "Count * 3", "--strict",
     ]);
     assert!(fine.code == 0 && text(&bench).contains("Count * 3"), "{}{}", fine.out, fine.err);
     let warned = bench.run(

@@ -254,14 +254,7 @@ fn errors_of_a_tool_call_are_reported_to_the_model() {
     // No tool leads out of the workspace, and all refuse quickly.
     let long = "A".repeat(100_000);
     for symbol in [
-        "//files/../../store:bytes",
-        "//files//etc/passwd:bytes",
-        "../../etc/passwd",
-        "/etc/passwd",
-        "A\u{0}B",
-        "\u{1b}[31m",
-        "",
-        &long,
+        "//files/../../store:bytes", "//files//etc/passwd:bytes", "../../etc/passwd", "/etc/passwd", "A\u{0}B", "\u{1b}[31m", "", &long,
     ] {
         let actual = client.failure("outline", json!({"symbols": [symbol]}));
         assert!(

@@ -397,13 +397,7 @@ fn prompts_are_the_same_on_any_machine() {
         let model = format!("{own}\n[model.sim]\napi = \"command\"\ncommand = {argv}\n[producer.semantic]\nparams.model = \"sim\"\n");
         bench.write("cortex.toml", &model);
         let mut command = bench.command(&[
-            "build",
-            "-j",
-            jobs,
-            "--llm-jobs",
-            calls,
-            "--keep-going",
-            "//types/MemoTree.*:semantic",
+            "build", "-j", jobs, "--llm-jobs", calls, "--keep-going", "//types/MemoTree.*:semantic",
         ]);
         command.envs(settings.iter().copied());
         bench.ran(command.output().expect("the program starts"));

@@ -108,12 +108,7 @@ fn a_build_in_an_overlay_is_the_build_of_such_a_folder() {
     ok(&bench, &["overlay", "put", "all", gone, "--delete"]);
     fs::remove_file(clean.root().join(gone)).expect("removed");
     for label in [
-        "//index:api",
-        "//index:types",
-        "//index:graph",
-        "//types/NodeStore:semantic",
-        "//types/Newcomer:outline",
-        "//index:json",
+        "//index:api", "//index:types", "//index:graph", "//types/NodeStore:semantic", "//types/Newcomer:outline", "//index:json",
     ] {
         let within = ok(&bench, &["show", label, "--overlay", "all"]);
         assert_eq!(within, ok(&clean, &["show", label]), "{label}");
@@ -262,15 +257,7 @@ fn of_an_edit_session_saving_is_said() {
     let diff = || ok(&bench, &["overlay", "diff", &session]);
     assert_eq!(diff(), format!("session {session} has nothing that is not saved\n"));
     let edit = [
-        "edit",
-        "replace",
-        "docs/a.md",
-        "--session",
-        &session,
-        "--old-text",
-        "two",
-        "--new-text",
-        "2",
+        "edit", "replace", "docs/a.md", "--session", &session, "--old-text", "two", "--new-text", "2",
     ];
     ok(&bench, &edit);
     let built = ok(&bench, &["overlay", "build", &session, "//docs/docs/a.md:words"]);

@@ -161,14 +161,7 @@ fn impact_of_an_overlay_is_that_of_what_differs_in_it() {
     let edit = ["edit", "open", "src/MemoTree.Core/Beta.cs", "--json"];
     let session = bench.run(&edit).json()["session"].as_str().expect("a handle").to_owned();
     let four = [
-        "edit",
-        "replace",
-        "--session",
-        &session,
-        "--old-text",
-        "Four(Alpha a)",
-        "--new-text",
-        "Four(Alpha b, Alpha a)",
+        "edit", "replace", "--session", &session, "--old-text", "Four(Alpha a)", "--new-text", "Four(Alpha b, Alpha a)",
     ];
     assert_eq!(bench.run(&four).code, 0);
     let reach = bench.run(&["impact", "--overlay", &session, "--json"]).json();

@@ -38,14 +38,7 @@ fn a_declared_name_is_no_use_and_a_qualifier_is_one() {
     );
     assert_eq!(bench.run(&["init"]).code, 0);
     let expected = [
-        "a.cs:6:12",
-        "a.cs:6:32",
-        "a.cs:8:21",
-        "a.cs:10:12",
-        "a.cs:11:13",
-        "a.cs:12:17",
-        "a.cs:13:13",
-        "a.cs:13:32",
+        "a.cs:6:12", "a.cs:6:32", "a.cs:8:21", "a.cs:10:12", "a.cs:11:13", "a.cs:12:17", "a.cs:13:13", "a.cs:13:32",
     ];
     let found = usages(&bench, "Foo");
     assert_eq!(found, expected);

@@ -347,11 +347,7 @@ fn packs_made_at_run_time_stand_beside_the_manifest() {
     bench.write(made, "[pack.storage]\nfilter = \"type:Node\"\n[workspace]\nname = \"x\"\n");
     let wrong = bench.run(&["build", PACK]).all();
     let parts = [
-        "exit 2",
-        "E_DUPLICATE",
-        ".cortex/packs.toml:1:7",
-        "E_UNKNOWN_KEY",
-        ".cortex/packs.toml:3:2",
+        "exit 2", "E_DUPLICATE", ".cortex/packs.toml:1:7", "E_UNKNOWN_KEY", ".cortex/packs.toml:3:2",
     ];
     assert!(parts.iter().all(|part| wrong.contains(part)), "{wrong}");
     std::fs::remove_file(bench.root().join(made)).expect("removed");

@@ -48,15 +48,7 @@ fn source_reports_each_file_that_it_cannot_show() {
     std::fs::write(bench.root().join("wide.txt"), b"\xff\xfe\0\0a\0\0\0").expect("written");
     bench.write("empty.txt", "");
     let wanted = [
-        "image.png",
-        "wide.txt",
-        "docs/plam.txt",
-        "../out.txt",
-        ".git/config",
-        ".cortex/x",
-        "Nothing",
-        "docs/plan.txt:1",
-        "empty.txt",
+        "image.png", "wide.txt", "docs/plam.txt", "../out.txt", ".git/config", ".cortex/x", "Nothing", "docs/plan.txt:1", "empty.txt",
     ];
     let read = bench.run(&[&["source", "--json"], &wanted[..]].concat());
     assert_eq!(read.code, 2, "{read:?}");
@@ -69,13 +61,7 @@ fn source_reports_each_file_that_it_cannot_show() {
     assert_eq!(
         result_of("code"),
         [
-            "E_BINARY",
-            "E_ENCODING",
-            "E_NO_FILE",
-            "AccessDenied",
-            "AccessDenied",
-            "AccessDenied",
-            "SymbolNotFound"
+            "E_BINARY", "E_ENCODING", "E_NO_FILE", "AccessDenied", "AccessDenied", "AccessDenied", "SymbolNotFound"
         ]
     );
     assert_eq!(result_of("message")[0], "image.png is not shown: it is binary: byte 8 is NUL");

@@ -256,13 +256,7 @@ fn a_pipe_or_folder_in_place_of_a_store_file_fails_at_once() {
     ];
     for (kind, swap) in swaps {
         for name in [
-            "store.redb",
-            "store-id",
-            "store.lock",
-            "store.collector",
-            "store.waiting",
-            "store.condemned",
-            "store.redb.new",
+            "store.redb", "store-id", "store.lock", "store.collector", "store.waiting", "store.condemned", "store.redb.new",
         ] {
             let bench = built();
             let path = bench.store().join(name);

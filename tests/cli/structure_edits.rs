@@ -71,12 +71,7 @@ fn a_signature_changes_everywhere_or_nowhere() {
         refused.err
     );
     let unknown = bench.run(&[
-        "edit",
-        "change_signature",
-        "--symbol",
-        "Trade.Shop#Half",
-        "--new-text",
-        "Nowhere place = null",
+        "edit", "change_signature", "--symbol", "Trade.Shop#Half", "--new-text", "Nowhere place = null",
     ]);
     assert!(
         unknown.code == 2 && unknown.err.contains("Nowhere would refer to nothing"),
@@ -113,12 +108,7 @@ fn edits_of_symbols_go_on_in_a_session() {
     within(DEEP);
     // The next edit starts from the unsaved texts of the session.
     within(&[
-        "edit",
-        "change_signature",
-        "--symbol",
-        "Trade.IShop#Price",
-        "--new-text",
-        "amount, deep",
+        "edit", "change_signature", "--symbol", "Trade.IShop#Price", "--new-text", "amount, deep",
     ]);
     within(&[
         "edit",

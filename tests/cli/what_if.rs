@@ -179,15 +179,7 @@ fn no_overlay_stands_over_a_manifest_that_a_session_edits() {
     let opened = bench.run(&args).json();
     let session = opened["session"].as_str().expect("a handle");
     let edit = [
-        "edit",
-        "append",
-        "--manifest",
-        "--session",
-        session,
-        "--anchor",
-        "$",
-        "--new-text",
-        "# more\n",
+        "edit", "append", "--manifest", "--session", session, "--anchor", "$", "--new-text", "# more\n",
     ];
     assert_eq!(bench.run(&edit).code, 0);
     let ran = bench.run(&["overlay", "build", session, "//..."]);

@@ -23,15 +23,7 @@ fn crates_import_only_what_is_below() {
         (
             "",
             &[
-                "chat",
-                "engine",
-                "methods",
-                "os",
-                "producers",
-                "remote",
-                "sandbox",
-                "serve",
-                "workbench",
+                "chat", "engine", "methods", "os", "producers", "remote", "sandbox", "serve", "workbench",
             ],
         ),
     ];
@@ -58,19 +50,8 @@ fn the_system_is_called_in_one_crate() {
     let found = objections(|name, line| !is_free(name) && (line.contains("std::os") || line.contains("rustix")));
     assert!(found.is_empty(), "{found:#?}");
     for folder in [
-        "",
-        "engine",
-        "producers",
-        "producers/command",
-        "producers/csharp",
-        "producers/llm",
-        "producers/msbuild",
-        "producers/text",
-        "remote",
-        "workbench",
-        "workbench/chat",
-        "workbench/methods",
-        "workbench/serve",
+        "", "engine", "producers", "producers/command", "producers/csharp", "producers/llm", "producers/msbuild", "producers/text",
+        "remote", "workbench", "workbench/chat", "workbench/methods", "workbench/serve",
     ] {
         let mut table = manifest(folder);
         table.retain(|part, _| !["dev-dependencies", "profile", "workspace"].contains(&part));
@@ -89,25 +70,13 @@ fn only_the_binary_has_a_rim() {
         let table = manifest(folder);
         let dependencies = table["dependencies"].as_table().expect("a table");
         for rim in [
-            "clap_complete",
-            "crossterm",
-            "hyper",
-            "indicatif",
-            "rmcp",
-            "signal-hook",
-            "tokio",
-            "unicode-segmentation",
+            "clap_complete", "crossterm", "hyper", "indicatif", "rmcp", "signal-hook", "tokio", "unicode-segmentation",
         ] {
             assert!(!dependencies.contains_key(rim), "{folder} depends on {rim}");
         }
     }
     let words = [
-        "std::io::stdout",
-        "std::io::stderr",
-        "IsTerminal",
-        "ExitCode",
-        "std::env",
-        "std::process",
+        "std::io::stdout", "std::io::stderr", "IsTerminal", "ExitCode", "std::env", "std::process",
     ];
     let is_below = |name: &str| without.iter().any(|folder| name.starts_with(folder));
     // A trace of a bug, and the figures of a service, have the process's number.

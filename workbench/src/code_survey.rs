@@ -11,14 +11,7 @@ use std::path::Path;
 
 /// Names of folders that usually contain foreign code.
 const FOREIGN: [&str; 8] = [
-    "third_party",
-    "third-party",
-    "thirdparty",
-    "vendor",
-    "vendored",
-    "external",
-    "externals",
-    "submodules",
+    "third_party", "third-party", "thirdparty", "vendor", "vendored", "external", "externals", "submodules",
 ];
 
 /// Limit of proposed folders.

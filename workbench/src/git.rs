@@ -345,14 +345,7 @@ mod tests {
     fn git(folder: &Path, args: &[&str]) -> bool {
         let run = Command::new("git")
             .args([
-                "-c",
-                "user.name=a",
-                "-c",
-                "user.email=a@b",
-                "-c",
-                "commit.gpgsign=false",
-                "-c",
-                "init.defaultBranch=main",
+                "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "-c", "init.defaultBranch=main",
             ])
             .args(args)
             .current_dir(folder)

@@ -83,15 +83,7 @@ mod tests {
             assert!(is_path(path), "{path}");
         }
         for other in [
-            "NodeStore",
-            "A.B",
-            "//types/A",
-            "-//types/A",
-            "a b",
-            "src/*.cs",
-            "A.op /(A)",
-            "",
-            "types/A:outline",
+            "NodeStore", "A.B", "//types/A", "-//types/A", "a b", "src/*.cs", "A.op /(A)", "", "types/A:outline",
         ] {
             assert!(!is_path(other), "{other}");
         }

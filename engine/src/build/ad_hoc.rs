@@ -59,11 +59,9 @@ impl KeyedRequest<'_> {
 /// Result of an ad-hoc request.
 #[derive(Clone, Debug)]
 pub struct AdHocResult {
-    /// Its action key.
     pub key: ActionKey,
     /// The digest of its bytes.
     pub output: Digest,
-    /// The output.
     pub bytes: Arc<[u8]>,
     /// Whether it was stored already.
     pub cached: bool,
@@ -71,9 +69,7 @@ pub struct AdHocResult {
     pub spent: Option<Spent>,
     /// Its duration, in microseconds.
     pub took_us: u64,
-    /// Its provenance.
     pub notes: Notes,
-    /// Diagnostics of its producer.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -93,10 +89,7 @@ impl AdHocResult {
 }
 
 impl Session {
-    /// Produces an ad-hoc result, or finds it.
-    ///
-    /// # Errors
-    /// When the store breaks. The inner error is the producer's.
+    /// Produces an ad-hoc result, or finds it. Fails when the store breaks. The inner error is the producer's.
     pub fn produce_ad_hoc(&mut self, wanted: &AdHocRequest<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
         let (producer, bound) = match self.ad_hoc_producer(wanted) {
             Ok(found) => found,
@@ -231,7 +224,6 @@ impl Session {
         }
     }
 
-    /// Commits a result and its cost.
     fn commit_ad_hoc_result(&self, result: Option<NewResult>, ledger: Option<LedgerEntry>) -> Result<(), EngineError> {
         let commit = Commit {
             results: result.into_iter().collect(),

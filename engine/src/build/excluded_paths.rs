@@ -84,12 +84,7 @@ mod tests {
         ];
         let sources = Disk::new(folder.path()).sources(Vec::new());
         for path in [
-            "a.txt",
-            "logs/a.log",
-            "src/gen/A.cs",
-            "src/A.g.cs",
-            "logs/old/a.log",
-            "src/gen/A.g.cs",
+            "a.txt", "logs/a.log", "src/gen/A.cs", "src/A.g.cs", "logs/old/a.log", "src/gen/A.g.cs",
         ] {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -27,6 +27,31 @@ impl NodeSet {
         true
     }
 
+    /// Adds the members of the other set.
+    pub fn unite(&mut self, other: &Self) {
+        if other.words.len() > self.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    /// Removes the members of the other set.
+    pub fn subtract(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other;
+        }
+    }
+
+    /// Keeps only the members of the other set.
+    pub fn intersect(&mut self, other: &Self) {
+        self.words.truncate(other.words.len());
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
     /// Whether it has no member.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
@@ -123,6 +148,20 @@ mod tests {
             prop_assert!(set.iter().map(|id| id.0).eq(model.iter().copied()));
             let stored = NodeSet::from_bytes(&set.to_bytes());
             prop_assert_eq!(stored, Some(set));
+        }
+
+        #[test]
+        fn sets_are_combined(one: BTreeSet<u8>, other: BTreeSet<u8>) {
+            let set = |members: &BTreeSet<u8>| members.iter().map(|id| NodeId((*id).into())).collect::<NodeSet>();
+            let combined = |combine: fn(&mut NodeSet, &NodeSet)| {
+                let mut combined = set(&one);
+                combine(&mut combined, &set(&other));
+                combined.iter().collect::<Vec<_>>()
+            };
+            let members = |members: BTreeSet<u8>| set(&members).iter().collect::<Vec<_>>();
+            prop_assert_eq!(combined(NodeSet::unite), members(&one | &other));
+            prop_assert_eq!(combined(NodeSet::subtract), members(&one - &other));
+            prop_assert_eq!(combined(NodeSet::intersect), members(&one & &other));
         }
     }
 }

@@ -151,10 +151,7 @@ mod tests {
         assert_eq!(template.capture("//types/A.B#M(int):code"), Some("A.B#M(int)"));
         assert_eq!(halves("A@src/C#/x#M"), Some(("A@src/C#/x", "M")));
         for other in [
-            "//types/A.B:code",
-            "//types/A#:code",
-            "//types/#M:code",
-            "//types/A@C#/x.csproj:code",
+            "//types/A.B:code", "//types/A#:code", "//types/#M:code", "//types/A@C#/x.csproj:code",
         ] {
             assert_eq!(template.capture(other), None, "{other}");
         }

@@ -143,13 +143,7 @@ mod tests {
     #[test]
     fn unique_endings_resolve_to_items() {
         let items: Vec<String> = [
-            "A.Cache`2",
-            "A.Cache`2+Entry",
-            "A.Node",
-            "A.NodeStore",
-            "B.Node",
-            "b.other",
-            "docs/x.md",
+            "A.Cache`2", "A.Cache`2+Entry", "A.Node", "A.NodeStore", "B.Node", "b.other", "docs/x.md",
         ]
         .map(String::from)
         .to_vec();
@@ -184,14 +178,7 @@ mod tests {
     #[test]
     fn parameters_may_be_left_out() {
         let items: Vec<String> = [
-            ".ctor()",
-            "Count",
-            "Get(System.Text.Rune)",
-            "Get(string)",
-            "IList.Item",
-            "Map`1(T)",
-            "One(A.B)",
-            "Shelf.Take(int)",
+            ".ctor()", "Count", "Get(System.Text.Rune)", "Get(string)", "IList.Item", "Map`1(T)", "One(A.B)", "Shelf.Take(int)",
         ]
         .map(String::from)
         .to_vec();
@@ -213,11 +200,7 @@ mod tests {
     #[test]
     fn project_marks_may_be_left_out() {
         let items: Vec<String> = [
-            "P.Only`1@Some.Cli",
-            "P.Q@Some.Cli",
-            "P.Q@src/Dup/Some.Core.csproj",
-            "a/@scope/x.md",
-            "a/b@2/y.md",
+            "P.Only`1@Some.Cli", "P.Q@Some.Cli", "P.Q@src/Dup/Some.Core.csproj", "a/@scope/x.md", "a/b@2/y.md",
         ]
         .map(String::from)
         .to_vec();

@@ -5,19 +5,7 @@ use std::path::Path;
 
 /// Kinds of file systems whose files other machines, or programs that bypass the kernel, may change.
 const UNWATCHABLE_FILE_SYSTEMS: [&str; 13] = [
-    "9p",
-    "afs",
-    "ceph",
-    "cifs",
-    "drvfs",
-    "gfs2",
-    "glusterfs",
-    "lustre",
-    "nfs",
-    "nfs4",
-    "ocfs2",
-    "smb3",
-    "virtiofs",
+    "9p", "afs", "ceph", "cifs", "drvfs", "gfs2", "glusterfs", "lustre", "nfs", "nfs4", "ocfs2", "smb3", "virtiofs",
 ];
 
 /// The mounts relevant to a folder.

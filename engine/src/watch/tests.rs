@@ -127,11 +127,7 @@ fn path() -> impl Strategy<Value = String> {
 fn edit() -> impl Strategy<Value = Edit> {
     let lines = prop::collection::vec(prop::sample::select(vec!["b/", "*.md", "/a/", "x.cs", "!x.cs", "b*/", "a/b"]), 0..3);
     let rules = prop::sample::select(vec![
-        ".gitignore",
-        "a/.gitignore",
-        "b/.ignore",
-        ".git/info/exclude",
-        "a/b/.gitignore",
+        ".gitignore", "a/.gitignore", "b/.ignore", ".git/info/exclude", "a/b/.gitignore",
     ]);
     prop_oneof![
         6 => (path(), 0..4u8).prop_map(|(path, text)| Edit::Write(path, text)),
@@ -273,10 +269,7 @@ fn output_changes_are_reported_separately() {
     };
     assert!(!changed(&mut watcher));
     for path in [
-        ".cortex/out/a/x.md",
-        ".cortex/out/a/x.md",
-        ".cortex/out/b/c/y.md",
-        ".cortex/out/z.md",
+        ".cortex/out/a/x.md", ".cortex/out/a/x.md", ".cortex/out/b/c/y.md", ".cortex/out/z.md",
     ] {
         bench.write(path, "text");
         assert!(changed(&mut watcher), "{path}");

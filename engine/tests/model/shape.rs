@@ -61,10 +61,7 @@ const CATALOGUE: [Entry; 28] = [
         uses: "concat",
         inputs: "own = \"//doc/{d}:clean\"\nmore = { each = \"//doc/{d}:links\", target = \"%\" }",
         choices: &[
-            "//doc/{item}:clean",
-            "//doc/{item}:upper",
-            "//doc/{item}:safe",
-            "//doc/{item}:links",
+            "//doc/{item}:clean", "//doc/{item}:upper", "//doc/{item}:safe", "//doc/{item}:links",
         ],
         out: "\"join/{d}\"",
     },

@@ -21,23 +21,8 @@ use std::sync::Arc;
 const PATHS: [&str; 5] = ["docs/a.txt", "docs/b.txt", "docs/c.txt", "docs/sub/d.txt", "docs/sub/e%1.txt"];
 const SETTINGS: &str = "conf/settings.txt";
 const LINES: [&str; 17] = [
-    "x",
-    "y",
-    "# one",
-    "# two",
-    "alpha=1",
-    "alpha=beta",
-    "beta=alpha",
-    "beta=gamma",
-    "gamma=gamma",
-    "gamma=2",
-    "@docs/a.txt",
-    "@docs/b.txt",
-    "@docs/sub/d.txt",
-    "@docs/gone.txt",
-    "@[",
-    "FAIL",
-    "PANIC",
+    "x", "y", "# one", "# two", "alpha=1", "alpha=beta", "beta=alpha", "beta=gamma", "gamma=gamma", "gamma=2", "@docs/a.txt",
+    "@docs/b.txt", "@docs/sub/d.txt", "@docs/gone.txt", "@[", "FAIL", "PANIC",
 ];
 const PATTERNS: [&[&str]; 16] = [
     &["//..."],

@@ -17,20 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Attributes without meaning for a caller.
 const NO_API: [&str; 14] = [
-    "AggressiveInlining",
-    "AsyncStateMachine",
-    "CompilerGenerated",
-    "DebuggerBrowsable",
-    "DebuggerDisplay",
-    "DebuggerHidden",
-    "DebuggerNonUserCode",
-    "DebuggerStepThrough",
-    "DebuggerTypeProxy",
-    "EditorBrowsable",
-    "ExcludeFromCodeCoverage",
-    "GeneratedCode",
-    "MethodImpl",
-    "SuppressMessage",
+    "AggressiveInlining", "AsyncStateMachine", "CompilerGenerated", "DebuggerBrowsable", "DebuggerDisplay", "DebuggerHidden",
+    "DebuggerNonUserCode", "DebuggerStepThrough", "DebuggerTypeProxy", "EditorBrowsable", "ExcludeFromCodeCoverage", "GeneratedCode",
+    "MethodImpl", "SuppressMessage",
 ];
 
 /// The producer `csharp/api-sections`.

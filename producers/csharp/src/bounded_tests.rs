@@ -148,18 +148,7 @@ const LISTS: &[(&str, Shape)] = &[
 ];
 
 const OUTPUTS: &[&str] = &[
-    "complete",
-    "structure",
-    "impl",
-    "xmldoc",
-    "members",
-    "mentions",
-    "facts",
-    "signatures",
-    "api-deps",
-    "deps",
-    "usages",
-    "outline-info",
+    "complete", "structure", "impl", "xmldoc", "members", "mentions", "facts", "signatures", "api-deps", "deps", "usages", "outline-info",
     "outline",
 ];
 

@@ -249,69 +249,25 @@ fn is_unary(source: &str, tokens: &[Token], roles: &[Role], index: usize) -> boo
 }
 
 /// Whether an expression follows the keyword.
+#[rustfmt::skip]
 fn takes_operand(word: &str) -> bool {
     matches!(
         word,
-        "return"
-            | "throw"
-            | "case"
-            | "in"
-            | "is"
-            | "as"
-            | "and"
-            | "or"
-            | "not"
-            | "when"
-            | "await"
-            | "yield"
-            | "else"
-            | "do"
-            | "out"
-            | "ref"
-            | "select"
-            | "where"
-            | "on"
-            | "equals"
-            | "by"
-            | "goto"
+        "return" | "throw" | "case" | "in" | "is" | "as" | "and" | "or" | "not" | "when" | "await" | "yield" | "else"
+        | "do" | "out" | "ref" | "select" | "where" | "on" | "equals" | "by" | "goto"
     )
 }
 
 /// Whether a space separates the keyword from a bracket.
+#[rustfmt::skip]
 fn keeps_bracket_apart(word: &str) -> bool {
     takes_operand(word)
         || matches!(
             word,
-            "if" | "var"
-                | "while"
-                | "for"
-                | "foreach"
-                | "switch"
-                | "using"
-                | "lock"
-                | "fixed"
-                | "catch"
-                | "public"
-                | "private"
-                | "protected"
-                | "internal"
-                | "static"
-                | "readonly"
-                | "params"
-                | "scoped"
-                | "async"
-                | "from"
-                | "let"
-                | "join"
-                | "with"
-                | "const"
-                | "virtual"
-                | "override"
-                | "abstract"
-                | "sealed"
-                | "unsafe"
-                | "partial"
-                | "required"
+            "if" | "var" | "while" | "for" | "foreach" | "switch" | "using" | "lock" | "fixed" | "catch" | "public"
+            | "private" | "protected" | "internal" | "static" | "readonly" | "params" | "scoped" | "async" | "from"
+            | "let" | "join" | "with" | "const" | "virtual" | "override" | "abstract" | "sealed" | "unsafe" | "partial"
+            | "required"
         )
 }
 
@@ -361,26 +317,12 @@ fn wants_space((left, a, left_role, unary): (Kind, &str, Role, bool), (right, b,
     true
 }
 
+#[rustfmt::skip]
 fn is_predefined(word: &str) -> bool {
     matches!(
         word,
-        "int"
-            | "uint"
-            | "long"
-            | "ulong"
-            | "short"
-            | "ushort"
-            | "byte"
-            | "sbyte"
-            | "char"
-            | "bool"
-            | "float"
-            | "double"
-            | "decimal"
-            | "void"
-            | "nint"
-            | "nuint"
-            | "delegate"
+        "int" | "uint" | "long" | "ulong" | "short" | "ushort" | "byte" | "sbyte" | "char" | "bool" | "float" | "double"
+        | "decimal" | "void" | "nint" | "nuint" | "delegate"
     )
 }
 

@@ -29,12 +29,7 @@ mod tests {
     #[test]
     fn names_and_leading_comments_mark_generated_code() {
         for path in [
-            "A.Designer.cs",
-            "p/Strings.designer.cs",
-            "A.g.cs",
-            "A.g.i.cs",
-            "A.generated.cs",
-            "TemporaryGeneratedFile_1.cs",
+            "A.Designer.cs", "p/Strings.designer.cs", "A.g.cs", "A.g.i.cs", "A.generated.cs", "TemporaryGeneratedFile_1.cs",
         ] {
             assert!(is_generated(path, "class A;"), "{path}");
         }

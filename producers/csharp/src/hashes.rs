@@ -9,27 +9,8 @@ use super::model::{Member, MemberKind, TypeKind};
 
 /// Modifiers in the order of written signatures.
 const ORDER: [&str; 21] = [
-    "public",
-    "protected",
-    "internal",
-    "private",
-    "file",
-    "const",
-    "static",
-    "abstract",
-    "sealed",
-    "virtual",
-    "override",
-    "new",
-    "required",
-    "readonly",
-    "volatile",
-    "fixed",
-    "ref",
-    "extern",
-    "unsafe",
-    "async",
-    "partial",
+    "public", "protected", "internal", "private", "file", "const", "static", "abstract", "sealed", "virtual", "override", "new",
+    "required", "readonly", "volatile", "fixed", "ref", "extern", "unsafe", "async", "partial",
 ];
 
 /// Modifiers that concern the implementation, not the API.

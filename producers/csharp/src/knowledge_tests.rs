@@ -396,13 +396,7 @@ fn file_based_apps_are_compiled_alone() {
     assert_eq!(
         world.keys(),
         [
-            "Helper@a.cs",
-            "Helper@b.cs",
-            "Only",
-            "Program@a.cs",
-            "Program@b.cs",
-            "Program@loose",
-            "Shared"
+            "Helper@a.cs", "Helper@b.cs", "Only", "Program@a.cs", "Program@b.cs", "Program@loose", "Shared"
         ]
     );
     let deps = |key: &str| -> Vec<String> {

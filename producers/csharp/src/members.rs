@@ -377,11 +377,7 @@ mod tests {
         assert_eq!(
             listed("M`1(T,ref int,string?,int,long[])"),
             [
-                "on: T this",
-                "a: ref int",
-                "b: string? optional",
-                "c: int optional",
-                "more: long[] params"
+                "on: T this", "a: ref int", "b: string? optional", "c: int optional", "more: long[] params"
             ]
         );
         assert_eq!(listed("this[](int,string)"), ["at: int", "of: string optional"]);

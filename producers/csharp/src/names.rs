@@ -200,10 +200,7 @@ mod tests {
         assert_eq!(
             shown,
             [
-                "public C`1 1 [\"D<T>\"]",
-                "private C`1+E 0 []",
-                "private C`1+I 0 []",
-                "public C`1+I+F 0 []"
+                "public C`1 1 [\"D<T>\"]", "private C`1+E 0 []", "private C`1+I 0 []", "public C`1+I+F 0 []"
             ]
         );
         assert_eq!(

@@ -305,10 +305,7 @@ fn access_is_one_of_three_words() {
         assert_eq!(check(params), Ok(()), "{params}");
     }
     for params in [
-        r#"{"access":"private"}"#,
-        r#"{"access":1}"#,
-        r#"{"include_private":true}"#,
-        r#"{"docs":1}"#,
+        r#"{"access":"private"}"#, r#"{"access":1}"#, r#"{"include_private":true}"#, r#"{"docs":1}"#,
     ] {
         assert_eq!(check(params).expect_err(params).len(), 1, "{params}");
     }
@@ -353,10 +350,7 @@ fn outline_facts_keep_to_the_published_schema() {
     let broken = serde_json::json!({"id": 1, "colour": "red", "members": [{"kind": "colour"}]});
     let errors = violations(&schema, &broken, "x");
     for part in [
-        "x.id: not a string",
-        "x.colour: unknown",
-        "x.members.0.kind: not one of",
-        "x.fqn: missing",
+        "x.id: not a string", "x.colour: unknown", "x.members.0.kind: not one of", "x.fqn: missing",
     ] {
         assert!(errors.iter().any(|error| error.starts_with(part)), "{part}: {errors:#?}");
     }

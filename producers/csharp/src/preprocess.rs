@@ -187,8 +187,7 @@ impl<'t> Active<'t> {
             _ => parts.join(" && "),
         };
         if mark.len() > LONGEST_MARK {
-            let end = (0..=LONGEST_MARK).rev().find(|end| mark.is_char_boundary(*end)).unwrap_or(0);
-            mark.truncate(end);
+            mark.truncate(mark.floor_char_boundary(LONGEST_MARK));
             mark.push('…');
         }
         mark

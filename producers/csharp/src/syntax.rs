@@ -207,12 +207,7 @@ mod tests {
             .map(|one| format!("{} {}", one.signature, one.condition))
             .collect();
         let expected = [
-            "void Go() ",
-            "int y OTHER",
-            "void Go(int a) OTHER",
-            "long x !OTHER",
-            "void Last() ",
-            "void More() ",
+            "void Go() ", "int y OTHER", "void Go(int a) OTHER", "long x !OTHER", "void Last() ", "void More() ",
         ];
         assert_eq!((types.len(), members), (2, expected.map(str::to_owned).to_vec()));
     }

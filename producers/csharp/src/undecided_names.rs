@@ -133,29 +133,12 @@ fn is_of_nameof<'t>(text: &impl Fn(Option<usize>) -> &'t str, at: usize) -> bool
 }
 
 /// Whether a word has a special meaning in some places. Assumes that no member in unreadable code has such a name.
+#[rustfmt::skip]
 fn is_contextual(word: &str) -> bool {
     is_infix(word)
         || matches!(
             word,
-            "_" | "add"
-                | "async"
-                | "await"
-                | "dynamic"
-                | "field"
-                | "get"
-                | "global"
-                | "init"
-                | "nameof"
-                | "not"
-                | "notnull"
-                | "nint"
-                | "nuint"
-                | "remove"
-                | "scoped"
-                | "set"
-                | "unmanaged"
-                | "value"
-                | "var"
-                | "yield"
+            "_" | "add" | "async" | "await" | "dynamic" | "field" | "get" | "global" | "init" | "nameof" | "not"
+            | "notnull" | "nint" | "nuint" | "remove" | "scoped" | "set" | "unmanaged" | "value" | "var" | "yield"
         )
 }

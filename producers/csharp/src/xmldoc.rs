@@ -81,20 +81,8 @@ pub fn normal(xml: &str) -> String {
 
 /// Tags next to which white space is layout.
 const BLOCKS: [&str; 14] = [
-    "description",
-    "example",
-    "exception",
-    "inheritdoc",
-    "item",
-    "list",
-    "listheader",
-    "para",
-    "param",
-    "remarks",
-    "returns",
-    "summary",
-    "typeparam",
-    "value",
+    "description", "example", "exception", "inheritdoc", "item", "list", "listheader", "para", "param", "remarks", "returns", "summary",
+    "typeparam", "value",
 ];
 
 /// Returns a line without the spaces next to block tags.

@@ -33,6 +33,11 @@ pub fn bind_model(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
     bound
 }
 
+/// Whether a producer with these bound parameters asks a language model.
+pub fn asks_model(params: &Params) -> bool {
+    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
+}
+
 /// Returns the name of a bound model for reports of its cost.
 pub fn model_name(model: &Params) -> &str {
     let text = |key: &str| model.get(key).and_then(Value::as_str);

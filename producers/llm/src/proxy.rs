@@ -51,11 +51,7 @@ mod tests {
         assert_eq!(with("https://api.example/v1", &both).as_deref(), Some("http://a:1"));
         assert_eq!(with("http://api.example:80", &both).as_deref(), Some("http://b:2"));
         for here in [
-            "http://127.0.0.1:8080/v1",
-            "http://localhost/",
-            "http://[::1]:1",
-            "https://x.intern.example/",
-            "http://a.corp",
+            "http://127.0.0.1:8080/v1", "http://localhost/", "http://[::1]:1", "https://x.intern.example/", "http://a.corp",
         ] {
             assert_eq!(with(here, &both), None, "{here}");
         }

@@ -226,27 +226,13 @@ mod tests {
     #[test]
     fn order() {
         let mut list = [
-            "net472",
-            "nonsense",
-            "net8.0-windows",
-            "netstandard2.1",
-            "net10.0",
-            "netcoreapp3.1",
-            "net8.0",
-            "net48",
+            "net472", "nonsense", "net8.0-windows", "netstandard2.1", "net10.0", "netcoreapp3.1", "net8.0", "net48",
         ];
         list.sort_by(|a, b| newest_first(a, b));
         assert_eq!(
             list,
             [
-                "net10.0",
-                "net8.0",
-                "net8.0-windows",
-                "netcoreapp3.1",
-                "netstandard2.1",
-                "net48",
-                "net472",
-                "nonsense"
+                "net10.0", "net8.0", "net8.0-windows", "netcoreapp3.1", "netstandard2.1", "net48", "net472", "nonsense"
             ]
         );
     }

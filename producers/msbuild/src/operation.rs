@@ -66,34 +66,13 @@ const FRIENDS: [&str; 2] = ["internalsvisibleto", "assemblyattribute"];
 
 /// Metadata that facts depend on.
 const METADATA: [&str; 14] = [
-    "link",
-    "linkbase",
-    "alias",
-    "aliases",
-    "static",
-    "referenceoutputassembly",
-    "outputitemtype",
-    "privateassets",
-    "_parameter1",
-    "_parameter1_isliteral",
-    "key",
-    "version",
-    "excludeassets",
-    "includeassets",
+    "link", "linkbase", "alias", "aliases", "static", "referenceoutputassembly", "outputitemtype", "privateassets", "_parameter1",
+    "_parameter1_isliteral", "key", "version", "excludeassets", "includeassets",
 ];
 
 /// Attributes of items that are not metadata.
 const RESERVED: [&str; 10] = [
-    "include",
-    "exclude",
-    "remove",
-    "update",
-    "condition",
-    "label",
-    "keepmetadata",
-    "removemetadata",
-    "keepduplicates",
-    "matchonmetadata",
+    "include", "exclude", "remove", "update", "condition", "label", "keepmetadata", "removemetadata", "keepduplicates", "matchonmetadata",
 ];
 
 /// Returns the operations on the item types of the facts, and on types that these refer to.

@@ -151,26 +151,16 @@ impl Report {
 }
 
 /// Whether a property only describes an assembly or a package: its title, authors or version. No compilation reads such a property.
+#[rustfmt::skip]
 fn only_describes(property: &str) -> bool {
     let name = property.to_ascii_lowercase();
     let describes = ["package", "repository", "assemblytitle", "assemblyversion"];
     describes.iter().any(|start| name.starts_with(start))
         || matches!(
             name.as_str(),
-            "authors"
-                | "company"
-                | "copyright"
-                | "description"
-                | "fileversion"
-                | "informationalversion"
-                | "neutrallanguage"
-                | "product"
-                | "sourcerevisionid"
-                | "title"
-                | "trademark"
-                | "version"
-                | "versionprefix"
-                | "versionsuffix"
+            "authors" | "company" | "copyright" | "description" | "fileversion" | "informationalversion"
+            | "neutrallanguage" | "product" | "sourcerevisionid" | "title" | "trademark" | "version" | "versionprefix"
+            | "versionsuffix"
         )
 }
 

@@ -226,10 +226,7 @@ pub fn implicit_usings(sdk: &str, properties: &Properties) -> Vec<&'static str> 
     usings.extend(["System.Threading", "System.Threading.Tasks"]);
     if has("microsoft.net.sdk.web") {
         usings.extend([
-            "System.Net.Http.Json",
-            "Microsoft.AspNetCore.Builder",
-            "Microsoft.AspNetCore.Hosting",
-            "Microsoft.AspNetCore.Http",
+            "System.Net.Http.Json", "Microsoft.AspNetCore.Builder", "Microsoft.AspNetCore.Hosting", "Microsoft.AspNetCore.Http",
             "Microsoft.AspNetCore.Routing",
         ]);
     }

@@ -55,7 +55,7 @@ impl Producer for Embedding {
     }
 
     fn pool(&self, params: &Params) -> Pool {
-        if asks_model(params) { Pool::Paid } else { Pool::Cpu }
+        if model::asks_model(params) { Pool::Paid } else { Pool::Cpu }
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
@@ -181,22 +181,14 @@ fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &st
             return kept;
         }
         let share = most as f64 / tokens as f64 * 0.98;
-        let mut end = (kept.len() as f64 * share) as usize;
-        while !kept.is_char_boundary(end) {
-            end -= 1;
-        }
-        kept = &kept[..end];
+        kept = &kept[..kept.floor_char_boundary((kept.len() as f64 * share) as usize)];
     }
 }
 
 /// Returns the model to ask, unless it is the built-in one.
 fn chosen_model<'p>(inputs: &Inputs<'p>) -> Option<&'p Params> {
     let model = inputs.params.get("model").and_then(Value::as_object);
-    model.filter(|_| asks_model(inputs.params))
-}
-
-fn asks_model(params: &Params) -> bool {
-    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
+    model.filter(|_| model::asks_model(inputs.params))
 }
 
 fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {

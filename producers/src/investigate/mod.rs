@@ -47,7 +47,7 @@ impl Producer for Investigate {
     }
 
     fn pool(&self, params: &Params) -> Pool {
-        if asks_model(params) { Pool::Paid } else { Pool::Cpu }
+        if model::asks_model(params) { Pool::Paid } else { Pool::Cpu }
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
@@ -86,7 +86,7 @@ impl Producer for Investigate {
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
         let case = KnownTypesQuestion::from_inputs(inputs)?;
-        if !asks_model(inputs.params) {
+        if !model::asks_model(inputs.params) {
             return Ok(Plan::default());
         }
         let turns = case.turns();
@@ -114,7 +114,7 @@ impl Producer for Investigate {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let case = KnownTypesQuestion::from_inputs(inputs)?;
-        if !asks_model(inputs.params) {
+        if !model::asks_model(inputs.params) {
             return Ok(Output::new(encode_findings(&case.extracted())));
         }
         let model = bound_model(inputs)?;
@@ -175,10 +175,6 @@ impl Producer for Investigate {
         }
         unreachable!("invariant: the second attempt returns")
     }
-}
-
-fn asks_model(params: &Params) -> bool {
-    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
 }
 
 fn max_tokens(params: &Params) -> u64 {

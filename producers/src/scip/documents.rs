@@ -211,14 +211,7 @@ mod tests {
     #[test]
     fn only_files_of_the_source_set_are_taken_by_whatever_way_they_are_named() {
         let all = [
-            "a.ts",
-            "./src/../src/b.ts",
-            "../lib/c.ts",
-            "../../etc/passwd",
-            "/web/a.ts",
-            "src\\b.ts",
-            "gone.ts",
-            "",
+            "a.ts", "./src/../src/b.ts", "../lib/c.ts", "../../etc/passwd", "/web/a.ts", "src\\b.ts", "gone.ts", "",
         ];
         let output = build_table(r#"{"index":"web/index.scip"}"#, &all);
         assert_eq!(paths(&output), ["lib/c.ts", "web/a.ts", "web/src/b.ts"]);

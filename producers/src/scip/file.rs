@@ -383,16 +383,7 @@ fn enclosing_names(way: &[Descriptor], start: usize) -> Vec<&str> {
 
 fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signature: &str) -> &'static str {
     const WORDS: [&str; 10] = [
-        "class",
-        "interface",
-        "enum",
-        "struct",
-        "trait",
-        "function",
-        "method",
-        "property",
-        "constructor",
-        "constant",
+        "class", "interface", "enum", "struct", "trait", "function", "method", "property", "constructor", "constant",
     ];
     let declared = information.and_then(|information| kind::kind_name(information.kind));
     let (last, is_term) = (way.last(), way.last().is_some_and(|last| last.suffix == Suffix::Term));

@@ -15,7 +15,6 @@ pub const LONGEST_SECTION: usize = 8000;
 /// Sections by name.
 pub(super) type Sections = BTreeMap<String, String>;
 
-/// Sections by type.
 pub(super) type Summaries = BTreeMap<String, Sections>;
 
 /// The parsed sections, and their faults in sentences for the model.

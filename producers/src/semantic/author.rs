@@ -16,15 +16,12 @@ pub(super) enum Author {
     PartOfGroup(Subject, SummaryParameters),
     /// No model: its source is never sent, or it is generated code.
     Withheld(Subject, SummaryParameters),
-    /// A model.
     Asked(Box<SummaryCase>),
 }
 
 /// A summary by a model.
 pub(super) struct SummaryCase {
-    /// Its parameters.
     pub(super) parameters: SummaryParameters,
-    /// Its subject.
     pub(super) subject: Subject,
     /// The template of the question.
     pub(super) template: Template,
@@ -35,10 +32,7 @@ pub(super) struct SummaryCase {
 }
 
 impl Author {
-    /// Reads inputs and parameters.
-    ///
-    /// # Errors
-    /// When an input or the template is wrong.
+    /// Reads inputs and parameters. Fails when an input or the template is wrong.
     pub(super) fn from_inputs(inputs: &Inputs<'_>) -> Result<Self, Failure> {
         let parameters = SummaryParameters::from_params(inputs.params, inputs.settings);
         let subject = Subject::from_inputs(inputs, &parameters)?;
@@ -62,7 +56,6 @@ impl Author {
 }
 
 impl SummaryCase {
-    /// Returns the material of prompts.
     pub(super) fn material(&self) -> Material<'_> {
         Material {
             template: &self.template,
@@ -79,9 +72,6 @@ impl SummaryCase {
     }
 
     /// Decides how to answer, and returns that with the present full prompt.
-    ///
-    /// # Errors
-    /// When an earlier input is malformed.
     pub(super) fn plan_answer(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(AnswerPlan, String), Failure> {
         let material = self.material();
         let prompt = answer_plan::full_prompt(&material);

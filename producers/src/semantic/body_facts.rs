@@ -8,7 +8,6 @@ const LONGEST_QUOTE: usize = 100;
 /// Limit of tokens of an argument list that are examined: keeps the time linear for any nesting.
 const FURTHEST_ARGUMENT: usize = 64;
 
-/// One `throw`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Throw {
     /// Type of the exception as written.
@@ -19,7 +18,6 @@ pub(crate) struct Throw {
     pub(crate) message: Option<String>,
 }
 
-/// Facts of one body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BodyFacts {
     pub(crate) throws: Vec<Throw>,
@@ -33,7 +31,6 @@ pub(crate) struct BodyFacts {
     pub(crate) yields: bool,
 }
 
-/// Reads the facts of a body.
 pub(crate) fn facts(body: &str) -> BodyFacts {
     let tokens = tokens(body);
     let partners = partners(&tokens);

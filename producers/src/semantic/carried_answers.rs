@@ -110,7 +110,6 @@ struct Changed {
     members: BTreeSet<String>,
     /// Code of each changed member, before and after.
     bodies: Vec<(String, String)>,
-    /// Whether documentation differs.
     documentation: bool,
 }
 

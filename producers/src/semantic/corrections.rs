@@ -75,7 +75,6 @@ impl PersonsCorrections {
         self.words.keys().cloned().collect()
     }
 
-    /// Inserts the corrections into summaries.
     pub(super) fn insert_into(&self, summaries: &mut Summaries) {
         for ((key, name), text) in &self.words {
             summaries.entry(key.clone()).or_default().insert(name.clone(), text.clone());
@@ -116,7 +115,6 @@ impl PersonsCorrections {
     }
 }
 
-/// Returns the sections that notes name.
 pub(super) fn section_names(notes: &Notes) -> impl Iterator<Item = &str> {
     let names = notes.get(NOTE).into_iter().flat_map(|names| names.split(','));
     names.filter(|name| !name.is_empty())

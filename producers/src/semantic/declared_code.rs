@@ -34,7 +34,6 @@ fn declare_code(declaration: &str, member: &str, code: &str) -> Option<String> {
     Some(format!("{modifiers}{}{body}", bare.map_or(declaration, |(bare, _)| bare)))
 }
 
-/// Returns the piece of a member that has one.
 fn only_piece<'s>(slot: &'s Slot, member: &str) -> Option<&'s str> {
     let mut pieces = slot.pieces.iter().filter(|(name, _)| name == member).map(|(_, text)| text.as_str());
     let piece = pieces.next().filter(|_| !member.is_empty());

@@ -12,17 +12,13 @@ use std::collections::BTreeMap;
 pub(super) struct SummaryHead {
     /// Key in `//index:types`; with `#` and the member's key for a member.
     pub(super) key: String,
-    /// Type identifier.
     pub(super) id: String,
-    /// Digest of its structure.
     pub(super) structure: Digest,
-    /// Digest of its implementation.
     pub(super) code: Digest,
     /// Identifiers of the types that its structure names.
     pub(super) dependencies: Vec<String>,
 }
 
-/// Returns the summary of one type.
 pub(super) fn write_summary(head: &SummaryHead, source: &str, sections: &Sections, wanted: &[Section]) -> String {
     format!("# Semantic: {}", part(head, source, sections, wanted))
 }

@@ -17,10 +17,7 @@ use llm::{Ask, Turn, joint_questions};
 /// Estimated tokens of a ROLE that is not known yet.
 const GUESSED_ROLE: u64 = 60;
 
-/// Returns the plan.
-///
-/// # Errors
-/// When an input or the template is wrong, or no prompt fits.
+/// Returns the plan. Fails when an input or the template is wrong, or no prompt fits.
 pub(super) fn plan_question(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Plan, Failure> {
     let case = match Author::from_inputs(inputs)? {
         Author::PartOfGroup(_, parameters) => return Ok(free_plan(&parameters, inputs, ask, "part", "its group is asked about as one")),

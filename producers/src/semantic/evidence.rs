@@ -86,7 +86,6 @@ pub(super) fn is_lines(item: &str) -> bool {
 pub(super) struct Checked {
     /// The text without invalid evidence.
     pub(super) text: String,
-    /// Valid evidence.
     pub(super) valid: BTreeSet<String>,
     /// Number of dropped pieces of evidence.
     pub(super) dropped: usize,

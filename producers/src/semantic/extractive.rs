@@ -15,9 +15,6 @@ const MOST_CLAIMS: usize = 20;
 const NOTHING: &str = "None found in the code.";
 
 /// Writes the summary of a type.
-///
-/// # Errors
-/// When an input is missing or malformed.
 pub(super) fn produce(inputs: &Inputs<'_>) -> Result<Output, Failure> {
     let (key, row) = type_row(inputs)?;
     let (structure_input, impl_input) = (inputs.single("structure")?, inputs.single("impl")?);

@@ -62,7 +62,6 @@ impl TypeFacts<'_> {
     }
 }
 
-/// Draws the sections.
 pub(crate) fn sections(known: &TypeFacts<'_>) -> Sections {
     let mut sections = Sections::default();
     role(known, &mut sections);
@@ -390,12 +389,7 @@ fn remarks(known: &TypeFacts<'_>, sections: &mut Sections) {
         {
             let lower = sentence.to_ascii_lowercase();
             if [
-                "thread-safe",
-                "thread safe",
-                "threadsafe",
-                "not supported",
-                "must not",
-                "concurrent",
+                "thread-safe", "thread safe", "threadsafe", "not supported", "must not", "concurrent",
             ]
             .iter()
             .any(|mark| lower.contains(mark))

@@ -23,10 +23,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use llm::Ask;
 use std::collections::BTreeMap;
 
-/// Writes the summary.
-///
-/// # Errors
-/// When there is no summary; see [`Failure`].
+/// Writes the summary. Fails when there is no summary; see [`Failure`].
 pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &LearntContextSizes) -> Result<Output, Failure> {
     let case = match Author::from_inputs(inputs)? {
         Author::PartOfGroup(subject, parameters) => return part_of_group(inputs, &subject, &parameters),

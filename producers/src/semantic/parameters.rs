@@ -25,21 +25,8 @@ pub(super) const SECTIONS: [(&str, &str); 5] = [
 
 /// Every parameter.
 const KNOWN: [&str; 15] = [
-    "carry",
-    "declarations_only",
-    "docs",
-    "evidence",
-    "generated",
-    "max_diff",
-    "max_patches",
-    "max_tokens",
-    "model",
-    "never_send",
-    "sections",
-    "structures",
-    "template",
-    "test_bodies",
-    "together",
+    "carry", "declarations_only", "docs", "evidence", "generated", "max_diff", "max_patches", "max_tokens", "model", "never_send",
+    "sections", "structures", "template", "test_bodies", "together",
 ];
 
 /// Limit of questions that are asked as one, unless `together` sets it.
@@ -201,10 +188,7 @@ const FLAGS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Checks parameters as written.
-///
-/// # Errors
-/// All faults of the parameters.
+/// Checks parameters as written. Errors: all faults of the parameters.
 pub(super) fn check_parameters(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors = Vec::new();
     let globs = params.get("never_send").and_then(Value::as_array).into_iter().flatten();

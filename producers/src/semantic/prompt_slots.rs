@@ -38,7 +38,6 @@ pub(super) enum SlotKind {
 }
 
 impl SlotKind {
-    /// Returns its title for people.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Structure => "Declarations",
@@ -104,7 +103,6 @@ impl Slot {
         }
     }
 
-    /// Returns the text of a member.
     pub(super) fn text_of_member(&self, member: &str) -> String {
         let own = self.pieces.iter().filter(|(name, _)| name == member);
         own.map(|(_, text)| text.as_str()).collect()
@@ -114,17 +112,7 @@ impl Slot {
 /// Whether a member's declaration has code: fields, accessors that the compiler writes and members without a body have none.
 pub(super) fn holds_code(declaration: &str) -> bool {
     const ACCESSORS: [&str; 11] = [
-        "get",
-        "set",
-        "init",
-        "add",
-        "remove",
-        "private",
-        "protected",
-        "internal",
-        "public",
-        "readonly",
-        ";",
+        "get", "set", "init", "add", "remove", "private", "protected", "internal", "public", "readonly", ";",
     ];
     let tokens = tokens(declaration);
     let mut depth = 0_usize;
@@ -183,9 +171,6 @@ fn key_of(label: &str) -> String {
 }
 
 /// Cuts blobs into texts: those of the types `about` first, then those of their dependencies; of `hidden` ones only the role.
-///
-/// # Errors
-/// When a blob is malformed.
 pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) -> Result<Vec<Slot>, Failure> {
     let none = BTreeMap::new();
     let role = |name: &str| blobs.get(name).unwrap_or(&none);

@@ -9,22 +9,8 @@ use msbuild::path::ROOT;
 
 /// Globs of files that usually contain secrets.
 const FILES: [&str; 16] = [
-    "**/.env",
-    "**/.env.*",
-    "**/*.pem",
-    "**/*.key",
-    "**/*.pfx",
-    "**/*.p12",
-    "**/*.crt",
-    "**/*.cer",
-    "**/*.der",
-    "**/*.jks",
-    "**/*.keystore",
-    "**/*.ppk",
-    "**/id_rsa*",
-    "**/id_ed25519*",
-    "**/secrets.*",
-    "**/.secrets/**",
+    "**/.env", "**/.env.*", "**/*.pem", "**/*.key", "**/*.pfx", "**/*.p12", "**/*.crt", "**/*.cer", "**/*.der", "**/*.jks",
+    "**/*.keystore", "**/*.ppk", "**/id_rsa*", "**/id_ed25519*", "**/secrets.*", "**/.secrets/**",
 ];
 
 /// The replacement of a key.
@@ -54,17 +40,7 @@ const PREFIXES: [(&str, usize); 18] = [
 
 /// Parts of names whose values are keys.
 const NAMES: [&str; 12] = [
-    "password",
-    "passwd",
-    "pwd",
-    "secret",
-    "apikey",
-    "api_key",
-    "accesskey",
-    "access_key",
-    "privatekey",
-    "private_key",
-    "token",
+    "password", "passwd", "pwd", "secret", "apikey", "api_key", "accesskey", "access_key", "privatekey", "private_key", "token",
     "connectionstring",
 ];
 
@@ -97,7 +73,6 @@ pub fn withholding_glob<'g>(file: &str, never_send: &'g [String]) -> Option<&'g 
         .find(|glob| Glob::new(ROOT, glob).is_some_and(|glob| glob.matches(file)))
 }
 
-/// Whether a glob matches a file.
 pub(super) fn matches_any(file: &str, globs: &[String]) -> bool {
     globs
         .iter()

@@ -85,10 +85,7 @@ mod tests {
         let code = |claim: &str| lines_beside_claim(SlotKind::Code, lines, claim);
         assert_eq!(code("- Puts [Put]."), "@@ Get\n c;\n+e;\n@@ Put\n-f;\n");
         for claim in [
-            "- Gets [Get].",
-            "- Puts what Get gives [Put].",
-            "- Keeps all [A].",
-            "- Has no evidence.",
+            "- Gets [Get].", "- Puts what Get gives [Put].", "- Keeps all [A].", "- Has no evidence.",
         ] {
             assert_eq!(code(claim), lines, "{claim}");
         }

@@ -340,7 +340,6 @@ mod tests {
     }
 
     proptest! {
-        /// Any text is spelled as itself.
         #[test]
         fn any_text_can_be_spelled(text in "(new|\\[|\\]|\\{|\\}|\\(|\\)|=>|==|null|default|return|else|;|,|a|<|>| |\"){0,30}") {
             prop_assert!(is_same_spelled(&text, &text));

@@ -24,14 +24,7 @@ const STABLE: [&str; 3] = ["evidence", "sections", "subject"];
 const FULL: [&str; 5] = ["dependencies", "docs", "impl", "structure", "types"];
 /// Further variables of the part `patch`.
 const PATCH: [&str; 8] = [
-    "changed_members",
-    "dependencies",
-    "diff",
-    "docs",
-    "impl",
-    "previous",
-    "structure",
-    "types",
+    "changed_members", "dependencies", "diff", "docs", "impl", "previous", "structure", "types",
 ];
 
 /// A piece of a part.
@@ -49,7 +42,6 @@ pub(super) struct Template {
     patch: Vec<TemplatePiece>,
 }
 
-/// A part of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplatePart {
     System,
@@ -84,15 +76,11 @@ impl TemplatePart {
 type Written = (Vec<TemplatePiece>, u32);
 
 impl Template {
-    /// Returns the built-in template.
     pub(super) fn built_in() -> Result<Self, Failure> {
         Self::from_bytes(BUILT_IN_NAME, BUILT_IN.as_bytes())
     }
 
-    /// Reads and checks a template.
-    ///
-    /// # Errors
-    /// A permanent failure with the position of the first fault.
+    /// Reads and checks a template. Errors: a permanent failure with the position of the first fault.
     pub(super) fn from_bytes(path: &str, bytes: &[u8]) -> Result<Self, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             template_error(

@@ -2,7 +2,6 @@
 //!
 //! It skips the contents of strings and knows no grammar; any text gives some tokens, in linear time.
 
-/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     Word,
@@ -148,20 +147,7 @@ mod tests {
         assert_eq!(
             texts,
             [
-                "throw",
-                "new",
-                "E",
-                "(",
-                r#""a \" ; b""#,
-                ",",
-                r#"@"c ""d""""#,
-                ",",
-                r#""""e "f" g""""#,
-                ",",
-                "';'",
-                ")",
-                "??",
-                "x"
+                "throw", "new", "E", "(", r#""a \" ; b""#, ",", r#"@"c ""d""""#, ",", r#""""e "f" g""""#, ",", "';'", ")", "??", "x"
             ]
         );
     }

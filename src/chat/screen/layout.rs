@@ -169,23 +169,8 @@ mod tests {
     pub fn texts() -> impl Strategy<Value = String> {
         proptest::collection::vec(
             prop::sample::select(vec![
-                "a",
-                "bc",
-                " ",
-                "\n",
-                "\t",
-                "中",
-                "文字",
-                "e\u{301}",
-                "\u{301}",
-                "👩‍👧",
-                "❤\u{fe0f}",
-                "🇫🇷",
-                "한",
-                "שלום",
-                "\u{200b}",
-                "\u{1b}",
-                "가",
+                "a", "bc", " ", "\n", "\t", "中", "文字", "e\u{301}", "\u{301}", "👩‍👧", "❤\u{fe0f}", "🇫🇷", "한", "שלום", "\u{200b}",
+                "\u{1b}", "가",
             ]),
             0..30,
         )

@@ -141,13 +141,7 @@ mod tests {
     #[test]
     fn a_request_for_a_secret_is_refused_under_any_name() {
         for name in [
-            "src/Key.cs",
-            "src/Key.cs:3",
-            "//files/src/Key.cs:bytes",
-            "//types/N.Key:outline",
-            "N.Key#Get(int)",
-            "Key",
-            ".env",
+            "src/Key.cs", "src/Key.cs:3", "//files/src/Key.cs:bytes", "//types/N.Key:outline", "N.Key#Get(int)", "Key", ".env",
         ] {
             assert!(secrets().refuse_arguments(&json!({"symbols": [name]})).is_err(), "{name}");
         }

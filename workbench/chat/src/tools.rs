@@ -27,16 +27,7 @@ const WITHOUT: [&str; 5] = ["investigate", "pack_build", "overlay", "work_next",
 
 /// Operations of `edit` that change a session and save nothing.
 const EDITS: [&str; 10] = [
-    "replace",
-    "replace_selection",
-    "candidates",
-    "append",
-    "replace_symbol",
-    "insert_before",
-    "insert_after",
-    "patch",
-    "create",
-    "write",
+    "replace", "replace_selection", "candidates", "append", "replace_symbol", "insert_before", "insert_after", "patch", "create", "write",
 ];
 
 /// Operations that continue an earlier edit of the proposal.

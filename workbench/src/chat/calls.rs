@@ -134,10 +134,7 @@ mod tests {
     proptest! {
         #[test]
         fn text_shown_of_a_partial_answer_begins_the_whole_text(answer in "([a-z\n]|```|`|```cortex\n|cortex|\\{\"tool\": \"a\"\\}){0,30}", cut in any::<prop::sample::Index>()) {
-            let mut at = cut.index(answer.len() + 1);
-            while !answer.is_char_boundary(at) {
-                at -= 1;
-            }
+            let at = answer.floor_char_boundary(cut.index(answer.len() + 1));
             let whole = parse_tool_calls(&answer).text;
             let shown = shown_so_far(&answer[..at]).trim_end();
             prop_assert!(whole.starts_with(shown), "{whole:?} {shown:?}");

@@ -94,20 +94,12 @@ mod tests {
     #[test]
     fn files_that_begin_with_a_text_come_first() {
         let paths = [
-            "src/Core/NodeStore.cs",
-            "src/Core/Node.cs",
-            "tests/NodeTests.cs",
-            "no/x.cs",
-            "docs/unode.md",
+            "src/Core/NodeStore.cs", "src/Core/Node.cs", "tests/NodeTests.cs", "no/x.cs", "docs/unode.md",
         ];
         assert_eq!(
             complete_files(paths.into_iter(), "No"),
             [
-                "no/x.cs",
-                "src/Core/Node.cs",
-                "tests/NodeTests.cs",
-                "src/Core/NodeStore.cs",
-                "docs/unode.md"
+                "no/x.cs", "src/Core/Node.cs", "tests/NodeTests.cs", "src/Core/NodeStore.cs", "docs/unode.md"
             ]
         );
         assert_eq!(complete_files(paths.into_iter(), "src/core/nodes"), ["src/Core/NodeStore.cs"]);

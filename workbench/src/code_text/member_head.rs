@@ -25,24 +25,8 @@ pub(crate) struct Accessor {
 }
 
 const MODIFIERS: [&str; 18] = [
-    "public",
-    "private",
-    "protected",
-    "internal",
-    "static",
-    "abstract",
-    "virtual",
-    "override",
-    "sealed",
-    "new",
-    "async",
-    "extern",
-    "partial",
-    "readonly",
-    "unsafe",
-    "required",
-    "volatile",
-    "const",
+    "public", "private", "protected", "internal", "static", "abstract", "virtual", "override", "sealed", "new", "async", "extern",
+    "partial", "readonly", "unsafe", "required", "volatile", "const",
 ];
 
 pub(crate) const ACCESSIBILITIES: [&str; 4] = ["public", "private", "protected", "internal"];

@@ -21,7 +21,7 @@ pub fn changes(old: &str, new: &str) -> Vec<ChangedRange> {
     }
     // Common beginning and end, in whole lines.
     let same = same_before(old.as_bytes(), new.as_bytes());
-    let before = line_start(old, floor(old, same)).min(line_start(new, floor(new, same)));
+    let before = line_start(old, old.floor_char_boundary(same)).min(line_start(new, new.floor_char_boundary(same)));
     let same = same_behind(&old.as_bytes()[before..], &new.as_bytes()[before..]);
     let behind = {
         let (a, b) = (old.len() - same, new.len() - same);
@@ -83,10 +83,6 @@ fn same_behind(a: &[u8], b: &[u8]) -> usize {
 }
 
 const BLOCK: usize = 4096;
-
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
 
 fn line_start(text: &str, at: usize) -> usize {
     text.as_bytes()[..at]

@@ -332,18 +332,8 @@ mod tests {
 
     fn index() -> Index {
         let keys = [
-            "Memo.Core.NodeStore",
-            "Memo.Core.Node",
-            "Memo.Io.Node",
-            "Memo.Io.Cache",
-            "Memo.Io.Cache`2",
-            "Memo.Io.Cache`2+Line",
-            "Memo.Core.NodeStore+Entry",
-            "A.Item",
-            "B.Item",
-            "C.Item",
-            "D.Item",
-            "E.Item",
+            "Memo.Core.NodeStore", "Memo.Core.Node", "Memo.Io.Node", "Memo.Io.Cache", "Memo.Io.Cache`2", "Memo.Io.Cache`2+Line",
+            "Memo.Core.NodeStore+Entry", "A.Item", "B.Item", "C.Item", "D.Item", "E.Item",
         ];
         index_of(keys.iter().map(|key| document(key, "", &[])).collect())
     }

@@ -151,17 +151,8 @@ mod tests {
     use proptest::prelude::*;
 
     const FILES: [&str; 11] = [
-        "docs/My Notes.md",
-        "docs/Notes.md",
-        "src/My Box/Lid.cs",
-        "src/Lid.cs",
-        "app/[id]/page (old).tsx",
-        "文档/说明.md",
-        "LICENSE MIT",
-        "a b/c d.md",
-        "c d.md",
-        "app/[id],old.tsx",
-        "x%20y,z.md",
+        "docs/My Notes.md", "docs/Notes.md", "src/My Box/Lid.cs", "src/Lid.cs", "app/[id]/page (old).tsx", "文档/说明.md", "LICENSE MIT",
+        "a b/c d.md", "c d.md", "app/[id],old.tsx", "x%20y,z.md",
     ];
 
     fn spaced_words(text: &str) -> Vec<&str> {

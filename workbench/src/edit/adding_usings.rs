@@ -308,16 +308,7 @@ mod tests {
     #[test]
     fn invalid_and_conflicting_using_directives_are_refused() {
         for given in [
-            "",
-            "1",
-            "class",
-            "A.int",
-            "A; class B { }",
-            "A B",
-            "var x = 1",
-            "(A)",
-            "A.",
-            "A;\nusing B",
+            "", "1", "class", "A.int", "A; class B { }", "A B", "var x = 1", "(A)", "A.", "A;\nusing B",
         ] {
             assert!(
                 with("class X { }", given).is_err_and(|why| why.contains("is not a using directive")),

@@ -122,25 +122,8 @@ mod tests {
     fn the_matrix() {
         use Tool::*;
         let columns = [
-            Replace,
-            ReplaceSelection,
-            Append,
-            Commit,
-            Discard,
-            Refresh,
-            Diff,
-            Undo,
-            Redo,
-            PersistAs,
-            Candidates,
-            Close,
-            ReplaceSymbol,
-            InsertBefore,
-            InsertAfter,
-            Patch,
-            Batch,
-            Create,
-            Write,
+            Replace, ReplaceSelection, Append, Commit, Discard, Refresh, Diff, Undo, Redo, PersistAs, Candidates, Close, ReplaceSymbol,
+            InsertBefore, InsertAfter, Patch, Batch, Create, Write,
         ];
         let line = |state, mode| -> String {
             columns

@@ -184,15 +184,8 @@ mod tests {
         assert_eq!(names("Solo.x"), ["N.M.Solo#x"]);
         assert_eq!(names("Solo.Over").len(), 2);
         for none in [
-            "global::M.LruCache",
-            "LruCache#Nope",
-            "Lru*",
-            "Cache",
-            "LruCache#Get(int)",
-            "LruCache#LruCache(string)",
-            "LruCache#~Inner",
-            "",
-            "A<",
+            "global::M.LruCache", "LruCache#Nope", "Lru*", "Cache", "LruCache#Get(int)", "LruCache#LruCache(string)", "LruCache#~Inner",
+            "", "A<",
         ] {
             assert_eq!(names(none), Vec::<String>::new(), "{none}");
         }

@@ -12,14 +12,7 @@ use std::process::Command;
 
 /// Names that git quotes, and plain ones.
 const NAMES: [&str; 9] = [
-    "a.cs",
-    "\u{e4}/\u{65e5}\u{672c}.cs",
-    "with \"quote\".txt",
-    "x y.cs",
-    "back\\slash.cs",
-    "b/a",
-    "notes ",
-    "notes",
+    "a.cs", "\u{e4}/\u{65e5}\u{672c}.cs", "with \"quote\".txt", "x y.cs", "back\\slash.cs", "b/a", "notes ", "notes",
     " in front/ and behind ",
 ];
 

@@ -119,14 +119,7 @@ mod tests {
             fs::write(path, text).expect("file");
         };
         for path in [
-            "a.cs",
-            "src/b.json",
-            "obj/c.cs",
-            ".github/d.yml",
-            ".git/e",
-            ".cortex/f",
-            "st[o]re/g",
-            "store/h",
+            "a.cs", "src/b.json", "obj/c.cs", ".github/d.yml", ".git/e", ".cortex/f", "st[o]re/g", "store/h",
         ] {
             write(path, path);
         }

@@ -103,15 +103,7 @@ fn of_mail(line: &str) -> bool {
 /// Returns the line after the message of a mail that begins at `at`. The message is free text; as in git, a diff needs more than one header line.
 fn behind_message(lines: &[&str], at: usize) -> usize {
     let heads = [
-        "index ",
-        "old mode ",
-        "new mode ",
-        "new file mode ",
-        "deleted file mode ",
-        "similarity ",
-        "dissimilarity ",
-        "rename ",
-        "copy ",
+        "index ", "old mode ", "new mode ", "new file mode ", "deleted file mode ", "similarity ", "dissimilarity ", "rename ", "copy ",
         "--- ",
     ];
     let has = |at: usize, begin: &str| lines.get(at).is_some_and(|line| line.starts_with(begin));

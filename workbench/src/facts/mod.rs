@@ -27,14 +27,8 @@ use written::{Aliases, keyword, simple_text};
 
 /// Targets whose outputs [`fact_lines`] reads.
 pub const TARGETS: [&str; 8] = [
-    "//index:types",
-    "//index:files",
-    "//projects/...:project",
-    "//files/...:names",
-    "//files/...:defines",
-    "//types/...:complete",
-    "//types/...:deps",
-    "//types/...:usages",
+    "//index:types", "//index:files", "//projects/...:project", "//files/...:names", "//files/...:defines", "//types/...:complete",
+    "//types/...:deps", "//types/...:usages",
 ];
 
 /// The error that an output cannot be read.

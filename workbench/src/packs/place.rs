@@ -184,12 +184,7 @@ mod tests {
     #[test]
     fn an_error_of_a_missing_filter_keeps_its_place() {
         for manifest in [
-            "",
-            "[pack.q]\nfilter = \"&\"",
-            "pack = 3",
-            "[pack]\n'p/q' = 3",
-            "[pack.'p/q']\nfilter = 3",
-            "= =",
+            "", "[pack.q]\nfilter = \"&\"", "pack = 3", "[pack]\n'p/q' = 3", "[pack.'p/q']\nfilter = 3", "= =",
         ] {
             assert_eq!(place_of_error(manifest, "&"), "filter:1:1", "{manifest}");
         }

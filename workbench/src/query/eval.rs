@@ -1,9 +1,9 @@
 //! Evaluates expressions over a graph. The parser bounds the depth of expressions; walks keep their front on the heap.
 
-use super::node_set::NodeSet;
 use super::{Expr, Operator, QueryGraph};
 use engine::build::engine::EngineError;
 use engine::graph::NodeId;
+use engine::graph::stale::NodeSet;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -149,7 +149,7 @@ fn walk(start: NodeSet, depth: Option<u32>, next: impl Fn(NodeId) -> Vec<NodeId>
     let mut seen = start;
     let mut steps = 0;
     while !front.is_empty() && depth.is_none_or(|depth| steps < depth) {
-        front = front.into_iter().flat_map(&next).filter(|id| seen.insert(*id)).collect();
+        front = front.into_iter().flat_map(&next).filter(|id| seen.set(*id, true)).collect();
         steps += 1;
     }
     seen

@@ -13,7 +13,6 @@
 //! Parsing needs no graph, and evaluation only a [`QueryGraph`]: sessions implement it, and the tests' drawn graphs.
 
 mod eval;
-mod node_set;
 mod parse;
 mod session_graph;
 

@@ -26,9 +26,7 @@ pub(super) const NAMED: [&str; 6] = ["method", "property", "event", "field", "co
 pub(super) struct Family {
     /// Paths: the key of a type, or key and member.
     pub(super) paths: BTreeSet<String>,
-    /// The old name.
     pub(super) old: String,
-    /// Whether the family is of a type.
     pub(super) is_type: bool,
 }
 
@@ -121,7 +119,6 @@ impl Family {
         }
     }
 
-    /// Collects the family of a symbol.
     pub(super) fn from_symbol<O: Outputs>(
         outputs: &mut O,
         symbols: &Symbols,

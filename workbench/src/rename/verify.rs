@@ -8,10 +8,8 @@ use crate::symbols::usages::{Subject, Usages, UseDoubt, usages_of_all};
 use engine::values::label::halves;
 use std::collections::BTreeSet;
 
-/// Checks that the workspace with a plan's texts in place of its files has exactly the expected uses.
-///
-/// # Errors
-/// Outer: when outputs cannot be read; inner: the uses that changed.
+/// Checks that the workspace with a plan's texts in place of its files has exactly the expected uses. Errors: outer: when outputs cannot be
+/// read; inner: the uses that changed.
 pub fn verify<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,

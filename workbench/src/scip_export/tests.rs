@@ -93,19 +93,13 @@ fn places_are_counted_in_bytes_and_say_what_is_done() {
     assert_eq!(
         places("Store#`Größe`."),
         [
-            "src/Store.cs:5 Größe 1",
-            "src/Store.cs:7 Größe 8",
-            "src/Store.cs:8 Größe 4",
-            "src/Store.cs:8 Größe 8"
+            "src/Store.cs:5 Größe 1", "src/Store.cs:7 Größe 8", "src/Store.cs:8 Größe 4", "src/Store.cs:8 Größe 8"
         ]
     );
     assert_eq!(
         places("Box/Store#"),
         [
-            "src/Others.cs:3 Store 1",
-            "src/Others.cs:4 Store 0",
-            "src/Store.cs:4 Store 1",
-            "src/Store.cs:5 Store 0"
+            "src/Others.cs:3 Store 1", "src/Others.cs:4 Store 0", "src/Store.cs:4 Store 1", "src/Store.cs:5 Store 0"
         ]
     );
     // The arguments distinguish the overloads; a call on a value of unknown type is left out.

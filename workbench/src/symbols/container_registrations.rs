@@ -9,17 +9,8 @@ const LIFETIMES: [&str; 3] = ["Singleton", "Scoped", "Transient"];
 
 /// Further methods that register their type argument.
 const MAKERS: [&str; 11] = [
-    "AddHostedService",
-    "AddHttpClient",
-    "AddHttpMessageHandler",
-    "AddDbContext",
-    "AddDbContextPool",
-    "AddDbContextFactory",
-    "AddCheck",
-    "Decorate",
-    "UseMiddleware",
-    "MapHub",
-    "MapGrpcService",
+    "AddHostedService", "AddHttpClient", "AddHttpMessageHandler", "AddDbContext", "AddDbContextPool", "AddDbContextFactory", "AddCheck",
+    "Decorate", "UseMiddleware", "MapHub", "MapGrpcService",
 ];
 
 /// Methods that name the requested type; a later call in the chain names the created one.
@@ -27,14 +18,7 @@ const BINDERS: [&str; 3] = ["Bind", "Rebind", "For"];
 
 /// Methods later in the chain that name the created type.
 const MADE_BY: [&str; 8] = [
-    "To",
-    "ToMethod",
-    "ToConstant",
-    "ImplementedBy",
-    "UsingFactoryMethod",
-    "Instance",
-    "Use",
-    "Add",
+    "To", "ToMethod", "ToConstant", "ImplementedBy", "UsingFactoryMethod", "Instance", "Use", "Add",
 ];
 
 /// Methods inside a factory that create a type, or return a registered one.

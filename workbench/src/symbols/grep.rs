@@ -242,12 +242,7 @@ mod tests {
         assert_eq!(
             answer,
             [
-                "a.cs:1 -",
-                "a.cs:3 N.A",
-                "a.cs:4 N.A#needle",
-                "a.cs:5 N.A#M()",
-                "a.cs:6 N.A+B#S",
-                "b.txt:1 -"
+                "a.cs:1 -", "a.cs:3 N.A", "a.cs:4 N.A#needle", "a.cs:5 N.A#M()", "a.cs:6 N.A+B#S", "b.txt:1 -"
             ]
         );
         assert_eq!(found.unread, 1);

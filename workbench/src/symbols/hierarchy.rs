@@ -370,10 +370,7 @@ mod tests {
         assert_eq!(
             rows_of(&mut sample, "I", true),
             [
-                "1 implements C`1 a.cs:7:21",
-                "1 derives J a.cs:2:11",
-                "1 implements S a.cs:5:8",
-                "2 implements A a.cs:3:7",
+                "1 implements C`1 a.cs:7:21", "1 derives J a.cs:2:11", "1 implements S a.cs:5:8", "2 implements A a.cs:3:7",
                 "3 implements B a.cs:4:7"
             ]
         );

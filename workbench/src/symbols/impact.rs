@@ -29,14 +29,7 @@ const MOST_FOLLOWED: usize = 200;
 
 /// Attribute names of methods that run before or after each test.
 const AROUND: [&str; 8] = [
-    "SetUp",
-    "TearDown",
-    "OneTimeSetUp",
-    "OneTimeTearDown",
-    "TestInitialize",
-    "TestCleanup",
-    "ClassInitialize",
-    "ClassCleanup",
+    "SetUp", "TearDown", "OneTimeSetUp", "OneTimeTearDown", "TestInitialize", "TestCleanup", "ClassInitialize", "ClassCleanup",
 ];
 
 /// The way in which a member is reached.

@@ -29,26 +29,8 @@ const WORDS: [(&str, &str); 18] = [
 
 /// Modifiers of declarations.
 const MODIFIERS: [&str; 20] = [
-    "public",
-    "protected",
-    "internal",
-    "private",
-    "file",
-    "static",
-    "abstract",
-    "sealed",
-    "virtual",
-    "override",
-    "partial",
-    "readonly",
-    "ref",
-    "unsafe",
-    "extern",
-    "new",
-    "required",
-    "volatile",
-    "async",
-    "const",
+    "public", "protected", "internal", "private", "file", "static", "abstract", "sealed", "virtual", "override", "partial", "readonly",
+    "ref", "unsafe", "extern", "new", "required", "volatile", "async", "const",
 ];
 
 /// Splits the words before the name from a query, or the kind after it (`Reader class`); returns the kind, and the name. `None` for a query without

@@ -293,26 +293,8 @@ fn bombs_are_refused_or_answered() {
 }
 
 const NAMES: [&str; 20] = [
-    "Store",
-    "store",
-    "Cache",
-    "Cache`2",
-    "Box.Cache",
-    "Entry",
-    "Entry`1",
-    "Entry`1+Kind",
-    "Kind",
-    "Down.Store",
-    "Deep.Down.Store",
-    "box.deep.down.STORE",
-    "IStore",
-    "Reader",
-    "Line",
-    "Cache`2+Line",
-    "Box",
-    "Box.Store",
-    "BOX.STORE",
-    "ore",
+    "Store", "store", "Cache", "Cache`2", "Box.Cache", "Entry", "Entry`1", "Entry`1+Kind", "Kind", "Down.Store", "Deep.Down.Store",
+    "box.deep.down.STORE", "IStore", "Reader", "Line", "Cache`2+Line", "Box", "Box.Store", "BOX.STORE", "ore",
 ];
 
 thread_local! {

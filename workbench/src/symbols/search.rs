@@ -37,27 +37,8 @@ pub const MOST: usize = 200;
 /// Kinds for the filter, in any case: those of types, any type, namespaces, any member, those of members, any member with a value, and two of other
 /// languages.
 pub const KINDS: [&str; 21] = [
-    "type",
-    "class",
-    "struct",
-    "interface",
-    "enum",
-    "delegate",
-    "record",
-    "record struct",
-    "namespace",
-    "member",
-    "method",
-    "constructor",
-    "property",
-    "indexer",
-    "event",
-    "field",
-    "constant",
-    "enum member",
-    "value",
-    "function",
-    "variable",
+    "type", "class", "struct", "interface", "enum", "delegate", "record", "record struct", "namespace", "member", "method", "constructor",
+    "property", "indexer", "event", "field", "constant", "enum member", "value", "function", "variable",
 ];
 
 /// Index in [`KINDS`] of the first kind of members.

@@ -84,10 +84,7 @@ fn queries_find_matching_names() {
     assert_eq!(
         of("store"),
         [
-            "Exact Box.Store",
-            "Exact Box.Deep.Down.Store",
-            "Humps Box.IStore",
-            "Humps Box.BigStore",
+            "Exact Box.Store", "Exact Box.Deep.Down.Store", "Humps Box.IStore", "Humps Box.BigStore",
         ]
     );
     assert_eq!(

@@ -19,15 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Interfaces of handlers; the first type argument is the handled message.
 const HANDLERS: [&str; 9] = [
-    "IRequestHandler",
-    "INotificationHandler",
-    "IStreamRequestHandler",
-    "ICommandHandler",
-    "IQueryHandler",
-    "IEventHandler",
-    "IDomainEventHandler",
-    "IConsumer",
-    "IHandleMessages",
+    "IRequestHandler", "INotificationHandler", "IStreamRequestHandler", "ICommandHandler", "IQueryHandler", "IEventHandler",
+    "IDomainEventHandler", "IConsumer", "IHandleMessages",
 ];
 
 /// Explains the possible uses of members by frameworks, and adds those that do not contain the member's name.

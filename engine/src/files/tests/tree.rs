@@ -262,9 +262,7 @@ fn special_files_are_reported_and_skipped() {
     assert_eq!(
         bench.codes(),
         [
-            "W_SOURCE_NAME bad\u{fffd}.cs",
-            "W_SOURCE_SPECIAL fifo.cs",
-            "W_SOURCE_NAME two\nlines.cs"
+            "W_SOURCE_NAME bad\u{fffd}.cs", "W_SOURCE_SPECIAL fifo.cs", "W_SOURCE_NAME two\nlines.cs"
         ]
     );
     assert_rest(&mut bench);

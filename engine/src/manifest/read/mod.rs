@@ -56,16 +56,7 @@ pub fn too_large(name: &str) -> Diagnostic {
 /// Maximum size of a manifest, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 const TABLES: [&str; 10] = [
-    "workspace",
-    "sources",
-    "producer",
-    "rule",
-    "model",
-    "store",
-    "remote",
-    "edit",
-    "prompt_window",
-    "tables",
+    "workspace", "sources", "producer", "rule", "model", "store", "remote", "edit", "prompt_window", "tables",
 ];
 /// Tables that belong to a person or a machine, not to a project.
 const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];

@@ -41,26 +41,12 @@ const KEYS: [(&str, FieldKind); 19] = [
 ];
 /// Parameters of a request's body that cortex sets itself.
 const OWN_PARAMS: [&str; 11] = [
-    "model",
-    "messages",
-    "system",
-    "prompt",
-    "stream",
-    "stream_options",
-    "max_tokens",
-    "max_completion_tokens",
-    "max_output_tokens",
-    "temperature",
-    "n",
+    "model", "messages", "system", "prompt", "stream", "stream_options", "max_tokens", "max_completion_tokens", "max_output_tokens",
+    "temperature", "n",
 ];
 /// Headers that describe the request itself.
 const OWN_HEADERS: [&str; 6] = [
-    "host",
-    "content-length",
-    "content-type",
-    "transfer-encoding",
-    "connection",
-    "accept-encoding",
+    "host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding",
 ];
 const PRICE_KEYS: [&str; 5] = ["input", "cached", "cache_write", "output", "currency"];
 /// Words in the names of headers whose values grant access.
@@ -71,15 +57,7 @@ const HIGHEST_PRICE: f64 = 1e6;
 const LONGEST_TIMEOUT: f64 = 86_400.0;
 const MOST_TRIES: u64 = 20;
 const SECRET_KEYS: [&str; 9] = [
-    "api_key",
-    "apikey",
-    "api-key",
-    "token",
-    "key",
-    "secret",
-    "password",
-    "auth",
-    "authorization",
+    "api_key", "apikey", "api-key", "token", "key", "secret", "password", "auth", "authorization",
 ];
 
 #[derive(Clone, Copy, PartialEq)]

@@ -13,39 +13,15 @@ use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 
 const KEYS: [&str; 19] = [
-    "credential_helper",
-    "endpoint",
-    "execute",
-    "headers",
-    "instance",
-    "platform",
-    "prefer",
-    "read",
-    "required",
-    "salt",
-    "signing_key_env",
-    "signing_key_file",
-    "tls",
-    "token_env",
-    "token_file",
-    "trusted_keys",
-    "upload_inputs",
-    "worker",
-    "write",
+    "credential_helper", "endpoint", "execute", "headers", "instance", "platform", "prefer", "read", "required", "salt", "signing_key_env",
+    "signing_key_file", "tls", "token_env", "token_file", "trusted_keys", "upload_inputs", "worker", "write",
 ];
 const TLS_KEYS: [&str; 3] = ["ca", "cert", "key"];
 /// Keys that would contain a token itself.
 const SECRETS: [&str; 6] = ["token", "password", "secret", "key", "api_key", "authorization"];
 /// Words that names of instances must not contain, because the protocol uses them in paths of blobs.
 const RESERVED: [&str; 8] = [
-    "blobs",
-    "uploads",
-    "actions",
-    "actionResults",
-    "operations",
-    "capabilities",
-    "compressed-blobs",
-    "toolchains",
+    "blobs", "uploads", "actions", "actionResults", "operations", "capabilities", "compressed-blobs", "toolchains",
 ];
 /// Headers that the protocol sets itself.
 const OWN_HEADERS: [&str; 6] = ["host", "content-type", "te", "user-agent", "grpc-timeout", "connection"];

@@ -85,10 +85,7 @@ impl<'a> Source<'a> {
 
     /// Counts characters between two offsets; if `to` is inside a character, up to its start.
     fn chars_before(&self, from: usize, to: usize) -> usize {
-        let mut to = to.min(self.text.len());
-        while !self.text.is_char_boundary(to) {
-            to -= 1;
-        }
+        let to = self.text.floor_char_boundary(to);
         self.text.get(from..to).map_or(0, |text| text.chars().count())
     }
 
@@ -225,10 +222,7 @@ fn secrets_of(line: &str) -> Vec<Range<usize>> {
 
 /// Returns the last few characters in lower case: enough for any name above.
 fn lower_tail(text: &str) -> String {
-    let mut from = text.len().saturating_sub(32);
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
+    let from = text.ceil_char_boundary(text.len().saturating_sub(32));
     text[from..].to_ascii_lowercase()
 }
 

@@ -124,32 +124,8 @@ pub(super) const TOUCHED: Table = Table {
 
 /// Every table of the format.
 pub(super) const SCHEMA: [Table; 26] = [
-    META,
-    BLOBS,
-    BLOB_DATA,
-    BLOCKS,
-    ACTIONS,
-    HISTORY,
-    NODES,
-    LINKS,
-    LOOKUPS,
-    STATE,
-    DIRECTORIES,
-    EXPORTS,
-    REQUESTS,
-    MANIFESTS,
-    REMARKS,
-    LEDGER,
-    CORRECTIONS,
-    BUILDS,
-    VIEWS,
-    LAST_USE,
-    TOUCHED,
-    PINS,
-    WATCH,
-    EXCHANGE,
-    UNCONFIRMED,
-    VOLUMES,
+    META, BLOBS, BLOB_DATA, BLOCKS, ACTIONS, HISTORY, NODES, LINKS, LOOKUPS, STATE, DIRECTORIES, EXPORTS, REQUESTS, MANIFESTS, REMARKS,
+    LEDGER, CORRECTIONS, BUILDS, VIEWS, LAST_USE, TOUCHED, PINS, WATCH, EXCHANGE, UNCONFIRMED, VOLUMES,
 ];
 
 pub(super) const fn table_of(part: Part) -> Table {

@@ -336,19 +336,8 @@ mod tests {
             assert_eq!(range_of(text), Some(IntegerRange::of_value(value)), "{text}");
         }
         for text in [
-            "1 + a",
-            "2147483647 + 1",
-            "1 / 0",
-            "1L + 2",
-            "1 + 2.0",
-            "1 + '\\n'",
-            "(byte)256 + 0",
-            "1 + a.B",
-            "default(long)",
-            "sizeof(A)",
-            "a",
-            "1 == 2",
-            "0xFFFFFFFF + 0",
+            "1 + a", "2147483647 + 1", "1 / 0", "1L + 2", "1 + 2.0", "1 + '\\n'", "(byte)256 + 0", "1 + a.B", "default(long)", "sizeof(A)",
+            "a", "1 == 2", "0xFFFFFFFF + 0",
         ] {
             assert_eq!(range_of(text), None, "{text}");
         }

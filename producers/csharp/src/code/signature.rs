@@ -120,33 +120,13 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
     found
 }
 
+#[rustfmt::skip]
 fn is_modifier(word: &str) -> bool {
     matches!(
         word,
-        "public"
-            | "private"
-            | "protected"
-            | "internal"
-            | "static"
-            | "abstract"
-            | "sealed"
-            | "virtual"
-            | "override"
-            | "readonly"
-            | "const"
-            | "extern"
-            | "unsafe"
-            | "volatile"
-            | "new"
-            | "fixed"
-            | "partial"
-            | "async"
-            | "required"
-            | "ref"
-            | "event"
-            | "implicit"
-            | "explicit"
-            | "scoped"
+        "public" | "private" | "protected" | "internal" | "static" | "abstract" | "sealed" | "virtual" | "override"
+        | "readonly" | "const" | "extern" | "unsafe" | "volatile" | "new" | "fixed" | "partial" | "async" | "required"
+        | "ref" | "event" | "implicit" | "explicit" | "scoped"
     )
 }
 

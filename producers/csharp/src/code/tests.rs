@@ -75,19 +75,7 @@ fn values() {
 #[test]
 fn words_of_queries_are_names_outside_queries() {
     for word in [
-        "group",
-        "into",
-        "join",
-        "let",
-        "on",
-        "by",
-        "equals",
-        "from",
-        "select",
-        "where",
-        "with",
-        "orderby",
-        "descending",
+        "group", "into", "join", "let", "on", "by", "equals", "from", "select", "where", "with", "orderby", "descending",
     ] {
         let name = format!("Some(Name(\"{word}\"))");
         has(&format!("=> a switch {{ Foo {word} => {word}.X, _ => 0 }}"), &name);

@@ -19,10 +19,7 @@ impl Producer for ChunkSignatures {
     }
 }
 
-/// Returns the signatures of all types of the role `members`, each a text, sorted by key.
-///
-/// # Errors
-/// When an input is not text.
+/// Returns the signatures of all types of the role `members`, each a text, sorted by key. Fails when an input is not text.
 pub(super) fn signatures<'i>(inputs: &'i Inputs<'_>) -> Result<Vec<&'i str>, Failure> {
     let mut texts = Vec::new();
     for input in inputs.all("members") {
@@ -32,10 +29,8 @@ pub(super) fn signatures<'i>(inputs: &'i Inputs<'_>) -> Result<Vec<&'i str>, Fai
     Ok(texts)
 }
 
-/// Splits an input into the signatures of its types. The first line of a type is the only one that is not indented.
-///
-/// # Errors
-/// When the input is not text.
+/// Splits an input into the signatures of its types. The first line of a type is the only one that is not indented. Fails when the input is
+/// not text.
 pub(super) fn signatures_by_type(input: &Input) -> Result<Vec<&str>, Failure> {
     let text = std::str::from_utf8(&input.bytes);
     let text = text.map_err(|_| Failure::permanent(format!("the members of {} are not text", input.item)))?;

@@ -441,27 +441,9 @@ mod tests {
     #[test]
     fn errors_in_filters_name_their_place() {
         let cases = [
-            "",
-            "type:A or",
-            "and type:A",
-            "NodeStore",
-            "type:",
-            "type: A",
-            "tpye:A",
-            "color:red",
-            "type:A)",
-            "(type:A",
-            "type:A (\n type:B",
-            "type:A\n && type",
-            "()",
-            "!(type:A)",
-            "!!!(type:A)",
-            "!",
-            "type:A & type:B",
-            "(type:A & type:B)",
-            "type:日本",
-            "type:List`1",
-            "type:a:b",
+            "", "type:A or", "and type:A", "NodeStore", "type:", "type: A", "tpye:A", "color:red", "type:A)", "(type:A",
+            "type:A (\n type:B", "type:A\n && type", "()", "!(type:A)", "!!!(type:A)", "!", "type:A & type:B", "(type:A & type:B)",
+            "type:日本", "type:List`1", "type:a:b",
         ];
         // Hints that several cases share.
         let name_hint = "write it without a space, such as type:Node*; names contain letters from A to Z, digits and _ . + - /, and the wildcards * and ?";

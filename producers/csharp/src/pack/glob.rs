@@ -1,5 +1,6 @@
 //! Names with wildcards, in filters and tags: `*` matches any run of characters, `?` one character. Case-insensitive.
 
+use crate::types::without_arities;
 use engine::values::case_folding::folded;
 use engine::values::wildcard::Wildcard;
 
@@ -58,17 +59,10 @@ impl Name {
     /// Creates the name from a symbol path and the namespace with which the path begins.
     pub fn new(symbol: &str, namespace: &str) -> Self {
         let local = if namespace.is_empty() { 0 } else { folded(namespace).len() + 1 };
-        let bare = symbol.contains('`').then(|| folded(&without_arity(symbol)));
+        let bare = symbol.contains('`').then(|| folded(&without_arities(symbol)));
         let path = folded(symbol);
         Self { path, bare, local }
     }
-}
-
-/// Returns a symbol without arity marks: `A.List+Node` for ``A.List`1+Node``.
-fn without_arity(symbol: &str) -> String {
-    let mut parts = symbol.split('`');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| text + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]

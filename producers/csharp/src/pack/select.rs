@@ -37,13 +37,7 @@ const MOST_PATTERNS: usize = 1_000;
 const MOST_REPORTED: usize = 5;
 /// Names that `access:` may match.
 const ACCESS: [&str; 7] = [
-    "public",
-    "protected-internal",
-    "protected",
-    "internal",
-    "private-protected",
-    "private",
-    "file",
+    "public", "protected-internal", "protected", "internal", "private-protected", "private", "file",
 ];
 
 /// A row of `[pack.NAME]`.

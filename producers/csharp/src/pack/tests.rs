@@ -431,10 +431,7 @@ fn files_of_other_languages_are_selected_by_their_path_alone() {
     assert_eq!(selected("file:web/*"), files("web/a.ts web/sub/c.ts", "web/b.ts"));
     assert_eq!(selected("file:WEB/?.ts !file:*b.ts or type:Page"), files("web/a.ts", ""));
     for filter in [
-        "!type:Page",
-        "file:web/* type:Page",
-        "!file:web/a.ts",
-        "type:Page or !file:src/a.cs",
+        "!type:Page", "file:web/* type:Page", "!file:web/a.ts", "type:Page or !file:src/a.cs",
     ] {
         assert_eq!(selected(filter), files("", ""), "{filter}");
     }
@@ -520,23 +517,8 @@ fn means(bench: &Bench, filter: &Filter, expr: &Expr, key: &str) -> bool {
 
 fn filters() -> impl Strategy<Value = String> {
     let primary = prop::sample::select(vec![
-        "type:Node*",
-        "type:*s",
-        "type:Tree",
-        "namespace:Memo.*",
-        "namespace:*",
-        "access:public",
-        "access:i*",
-        "tag:web",
-        "tag:*",
-        "tag:none",
-        "depends:Node",
-        "depends:*Store",
-        "file:src/*",
-        "file:web/*",
-        "!type:Key",
-        "! depends:Key",
-        "!tag:stores",
+        "type:Node*", "type:*s", "type:Tree", "namespace:Memo.*", "namespace:*", "access:public", "access:i*", "tag:web", "tag:*",
+        "tag:none", "depends:Node", "depends:*Store", "file:src/*", "file:web/*", "!type:Key", "! depends:Key", "!tag:stores",
         "!access:public",
     ]);
     primary.prop_map(str::to_owned).prop_recursive(4, 24, 4, |inner| {

@@ -90,24 +90,12 @@ fn starts_name(tokens: &Tokens<'_>, at: usize, start: usize) -> bool {
 }
 
 /// Words that the grammar accepts as types but that name no declared type.
+#[rustfmt::skip]
 fn is_builtin(word: &str) -> bool {
     matches!(
         word,
-        "var"
-            | "dynamic"
-            | "nint"
-            | "nuint"
-            | "notnull"
-            | "unmanaged"
-            | "nameof"
-            | "value"
-            | "field"
-            | "await"
-            | "managed"
-            | "Cdecl"
-            | "Stdcall"
-            | "allows"
-            | "default"
+        "var" | "dynamic" | "nint" | "nuint" | "notnull" | "unmanaged" | "nameof" | "value" | "field" | "await"
+        | "managed" | "Cdecl" | "Stdcall" | "allows" | "default"
     )
 }
 

@@ -163,16 +163,7 @@ impl Scope<'_> {
 fn decidable(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let kinds = [
-        ".csproj",
-        ".props",
-        ".targets",
-        ".projitems",
-        ".sln",
-        ".slnx",
-        ".slnf",
-        ".proj",
-        ".shproj",
-        ".user",
+        ".csproj", ".props", ".targets", ".projitems", ".sln", ".slnx", ".slnf", ".proj", ".shproj", ".user",
     ];
     kinds.iter().any(|kind| lower.ends_with(kind))
         || lower

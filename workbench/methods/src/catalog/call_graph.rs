@@ -1,6 +1,6 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
-use super::paging::{ROWS, default_rows};
+use super::paging::{ROWS, default_number};
 use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -55,7 +55,7 @@ struct CallQuery {
     depth: u32,
     /// Limit of places, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = ROWS)]
-    #[serde(default = "default_rows")]
+    #[serde(default = "default_number::<ROWS>")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Places to skip: those on earlier pages.

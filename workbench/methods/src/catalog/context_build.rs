@@ -1,6 +1,7 @@
 //! `context build`: selects the types of the workspace that a query needs.
 
 use super::context_build_report::{ContextItem, ContextReport, LISTED, LeftOut};
+use super::paging::default_number;
 use super::symbols::lines_of_notes;
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -57,7 +58,7 @@ pub struct Build {
     pub conversation: Option<String>,
     /// Limit of tokens of the text.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
-    #[serde(default = "default_budget")]
+    #[serde(default = "default_number::<USUAL>")]
     pub budget: usize,
     /// Weights of factors, in place of bm25=0.4,access=0.25,recency=0.15,dependency=0.15,coverage=0.05, each from 0 to 1.
     #[arg(long, value_name = "NAME=NUMBER,…")]
@@ -72,10 +73,6 @@ pub struct Build {
 
 /// Default budget, in tokens.
 const USUAL: usize = 8_000;
-
-fn default_budget() -> usize {
-    USUAL
-}
 
 /// Most omitted items that a text lists; it counts the rest.
 const LEFT_OUT: usize = 10;

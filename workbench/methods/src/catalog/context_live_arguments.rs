@@ -1,5 +1,6 @@
 //! Arguments of `context live`.
 
+use super::paging::default_number;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -36,7 +37,7 @@ pub struct Show {
     pub version: Option<u64>,
     /// Approximate limit of tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
-    #[serde(default = "default_budget")]
+    #[serde(default = "default_number::<USUAL>")]
     pub budget: usize,
     /// Author of the changes since the last call: agent, person, tool, or a name.
     #[arg(long, value_name = "NAME", default_value = PERSON)]
@@ -85,10 +86,6 @@ pub struct Show {
 
 /// Default budget, in tokens.
 const USUAL: usize = 8_000;
-
-fn default_budget() -> usize {
-    USUAL
-}
 
 fn person() -> String {
     PERSON.to_owned()

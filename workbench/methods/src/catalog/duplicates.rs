@@ -1,5 +1,6 @@
 //! `duplicates`: nearly identical types.
 
+use super::paging::default_number;
 use super::symbols::lines_of_notes;
 use super::vectors::vectors;
 use super::{Effect, Method};
@@ -27,7 +28,7 @@ pub struct Duplicates {
     pub least: f32,
     /// Limit of pairs; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_duplicates")]
+    #[serde(default = "default_number::<USUAL>")]
     pub limit: usize,
     /// Include generated code.
     #[arg(long)]
@@ -40,10 +41,6 @@ const USUAL: usize = 20;
 
 fn default_likeness() -> f32 {
     USUAL_LIKENESS
-}
-
-fn default_limit_of_duplicates() -> usize {
-    USUAL
 }
 
 /// The pairs.

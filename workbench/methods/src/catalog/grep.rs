@@ -1,5 +1,6 @@
 //! `grep`: searches text in sources, with the members around each hit.
 
+use super::paging::default_number;
 use super::symbols::{lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
@@ -42,7 +43,7 @@ pub struct Grep {
     pub word: bool,
     /// Limit of lines; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_grep")]
+    #[serde(default = "default_number::<USUAL>")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to skip: those on earlier pages.
@@ -54,10 +55,6 @@ pub struct Grep {
 
 /// Default number of lines.
 const USUAL: usize = 100;
-
-fn default_limit_of_grep() -> usize {
-    USUAL
-}
 
 /// The lines.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! `hierarchy`: the bases and the heirs of a type or member.
 
 use super::implementations::relative_line;
-use super::paging::{ROWS, default_rows};
+use super::paging::{ROWS, default_number};
 use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
@@ -27,7 +27,7 @@ pub struct HierarchyOf {
     symbol: String,
     /// Limit of heirs, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = ROWS)]
-    #[serde(default = "default_rows")]
+    #[serde(default = "default_number::<ROWS>")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Heirs to skip: those on earlier pages.

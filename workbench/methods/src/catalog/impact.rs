@@ -1,6 +1,6 @@
 //! `impact`: the members, types and tests that a change reaches.
 
-use super::paging::{ROWS, default_places};
+use super::paging::{PLACES_FOR_CLIENTS, ROWS, default_number};
 use super::symbols::{lines_of_notes, namesakes, state_of_page, unread_uses};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method};
@@ -66,7 +66,7 @@ pub struct ImpactOf {
     depth: u32,
     /// Limit of rows, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = ROWS)]
-    #[serde(default = "default_places", alias = "maxResults")]
+    #[serde(default = "default_number::<PLACES_FOR_CLIENTS>", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to skip: those on earlier pages.

@@ -1,6 +1,6 @@
 //! `implementations`: the types or members that implement, derive from or override another one.
 
-use super::paging::{ROWS, default_rows};
+use super::paging::{ROWS, default_number};
 use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page};
 use super::{AsTool, Effect, Method};
 use crate::desk::Desk;
@@ -32,7 +32,7 @@ pub struct ImplementationsOf {
     all: bool,
     /// Limit of rows, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = ROWS)]
-    #[serde(default = "default_rows")]
+    #[serde(default = "default_number::<ROWS>")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to skip: those on earlier pages.

@@ -1,6 +1,7 @@
 //! `outline`: outlines of types and members, and contents of files, folders, namespaces and projects.
 
 use super::access::as_access_denied;
+use super::paging::default_number;
 use super::resolved::{Resolved, resolve_target};
 use super::source::{failure_of, failure_text};
 use super::symbols::{found_by_name, lines_of_notes, resolution, state_of_page};
@@ -61,7 +62,7 @@ pub struct Outline {
     pub last_good: bool,
     /// Limit of lines about a file, folder, namespace or project; all are counted.
     #[arg(long, value_name = "N", default_value_t = FEW)]
-    #[serde(default = "default_limit_of_outline")]
+    #[serde(default = "default_number::<FEW>")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to skip: those on earlier pages.
@@ -69,10 +70,6 @@ pub struct Outline {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub offset: usize,
-}
-
-fn default_limit_of_outline() -> usize {
-    FEW
 }
 
 /// The outlines.

@@ -1,6 +1,6 @@
 //! `deps` and `rdeps`: the types that a type uses, and those that use it.
 
-use super::paging::{ROWS, default_rows};
+use super::paging::{ROWS, default_number};
 use super::symbols::{lines_of_notes, resolve_one, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::code::Code;
@@ -65,7 +65,7 @@ struct TypeQuery {
     body: bool,
     /// Limit of types, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = ROWS)]
-    #[serde(default = "default_rows")]
+    #[serde(default = "default_number::<ROWS>")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Types to skip: those on earlier pages.

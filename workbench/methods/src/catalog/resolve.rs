@@ -1,6 +1,7 @@
 //! `resolve`: resolves a name to types or members.
 
 use super::access::is_outside;
+use super::paging::default_number;
 use super::symbols::{lines_of_notes, resolution};
 use super::uncompiled::note_of_name;
 use super::{Effect, Method, other_languages};
@@ -29,16 +30,12 @@ pub struct Resolve {
     pub symbol: String,
     /// Limit of candidates; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_resolve")]
+    #[serde(default = "default_number::<USUAL>")]
     pub limit: usize,
 }
 
 const USUAL: usize = 20;
 const MOST: usize = 1000;
-
-fn default_limit_of_resolve() -> usize {
-    USUAL
-}
 
 /// Answer of `resolve`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

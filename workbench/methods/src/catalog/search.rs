@@ -1,5 +1,6 @@
 //! `search`: finds types and members by name or meaning.
 
+use super::paging::default_number;
 use super::symbols::{learns, lines_of_notes};
 use super::uncompiled::note_of_name;
 use super::vectors::{vector_of, vectors};
@@ -36,7 +37,7 @@ pub struct Search {
     pub query: String,
     /// Hits on the page, 200 at most; overloads count as one.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_limit_of_search")]
+    #[serde(default = "default_number::<USUAL>")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// The kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor, property, indexer,
@@ -64,10 +65,6 @@ pub struct Search {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = ""))]
     pub cursor: Option<String>,
-}
-
-fn default_limit_of_search() -> usize {
-    USUAL
 }
 
 /// A page of hits.

@@ -1,6 +1,7 @@
 //! `source`: the source text of types, members and files.
 
 use super::access::as_access_denied;
+use super::paging::default_number;
 use super::symbols::{lines_of_notes, namesakes};
 use super::window::root_of_workspace;
 use super::{AsTool, Effect, Method, arguments, other_languages};
@@ -36,13 +37,9 @@ pub struct SourceOf {
     pub symbols: Vec<String>,
     /// Limit of lines of each symbol or file.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]
-    #[serde(default = "default_limit_of_source")]
+    #[serde(default = "default_number::<USUAL_LINES>")]
     #[schemars(extend("x-tool" = false))]
     pub lines: usize,
-}
-
-fn default_limit_of_source() -> usize {
-    USUAL_LINES
 }
 
 /// The texts.

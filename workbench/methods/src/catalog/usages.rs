@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, divided into certain and possible ones.
 
-use super::paging::default_places;
+use super::paging::{PLACES_FOR_CLIENTS, default_number};
 use super::symbols::{OfNamesakes, OfSymbol, answer_each, lines_of_notes, state_of_page, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::desk::Desk;
@@ -33,7 +33,7 @@ pub struct UsagesOf {
     pub symbol: String,
     /// Limit of places of each symbol, certain ones first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "default_places", alias = "maxResults")]
+    #[serde(default = "default_number::<PLACES_FOR_CLIENTS>", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Places to skip: those on earlier pages.
@@ -43,17 +43,13 @@ pub struct UsagesOf {
     pub offset: usize,
     /// Limit of possible places; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]
-    #[serde(default = "default_possible")]
+    #[serde(default = "default_number::<USUAL_POSSIBLE>")]
     #[schemars(extend("x-tool" = false))]
     pub possible: usize,
 }
 
 /// Default number of possible places.
 const USUAL_POSSIBLE: usize = 100;
-
-fn default_possible() -> usize {
-    USUAL_POSSIBLE
-}
 
 /// Most possible places of one reason that a text shows with their lines.
 const MOST_WITH_TEXT: usize = 20;

@@ -306,14 +306,7 @@ fn output_schema(entry: &MethodEntry, detail: SchemaDetail) -> Option<JsonObject
 /// Reduces a schema to the keys that every client understands, and its texts to their first sentences.
 fn simplify_schema(schema: Map<String, Value>) -> Map<String, Value> {
     const KEPT: [&str; 8] = [
-        "type",
-        "items",
-        "properties",
-        "required",
-        "enum",
-        "minimum",
-        "maximum",
-        "additionalProperties",
+        "type", "items", "properties", "required", "enum", "minimum", "maximum", "additionalProperties",
     ];
     let mut simple = Map::new();
     for (key, value) in schema {

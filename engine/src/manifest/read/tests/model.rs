@@ -109,15 +109,7 @@ fn a_real_model_switches_on_rules_and_inputs() {
     assert_eq!(
         roles(semantic),
         [
-            "dependencies",
-            "deps",
-            "group",
-            "grouped",
-            "impl",
-            "places",
-            "roles",
-            "structure",
-            "type"
+            "dependencies", "deps", "group", "grouped", "impl", "places", "roles", "structure", "type"
         ]
     );
     let manifest = good(&format!("{asking}params.structures = false\nparams.template = \"a/p {{1}}.md\"\n"));
@@ -203,38 +195,9 @@ fn the_example_documents_every_key_and_loads() {
     assert_eq!(words.each, Some(("doc".into(), SetSpec::Sources("notes".into()))));
     assert_eq!(manifest.models["team"]["api_key_env"], json!("TEAM_LLM_KEY"));
     for key in [
-        "name",
-        "rulesets",
-        "default",
-        "include",
-        "exclude",
-        "gitignore",
-        "uses",
-        "params",
-        "keep",
-        "argv",
-        "target",
-        "each",
-        "producer",
-        "inputs",
-        "out",
-        "path",
-        "row",
-        "field",
-        "table",
-        "node",
-        "digest",
-        "optional",
-        "if",
-        "api",
-        "base_url",
-        "api_key_env",
-        "command",
-        "recording",
-        "timeout_seconds",
-        "max_tokens",
-        "context_tokens",
-        "temperature",
+        "name", "rulesets", "default", "include", "exclude", "gitignore", "uses", "params", "keep", "argv", "target", "each", "producer",
+        "inputs", "out", "path", "row", "field", "table", "node", "digest", "optional", "if", "api", "base_url", "api_key_env", "command",
+        "recording", "timeout_seconds", "max_tokens", "context_tokens", "temperature",
     ] {
         assert!(
             EXAMPLE.contains(&format!("{key} ")) || EXAMPLE.contains(&format!("{key} =")),

@@ -34,7 +34,6 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.joined(&results, target)
     }
 
-    /// Returns the shape of a tuple.
     pub(super) fn tuple_value(&mut self, parts: &'f [Argument], target: Option<&Shape>) -> Shape {
         let targets: Vec<Shape> = match target {
             Some(Shape::Tuple(targets)) if targets.len() == parts.len() => targets.iter().map(|(_, part)| part.clone()).collect(),

@@ -10,16 +10,7 @@ pub const SENT: &str = "~>";
 
 /// Methods of mediators and buses that pass a message to its handlers, without `Async`.
 const DISPATCHERS: [&str; 10] = [
-    "CreateStream",
-    "Dispatch",
-    "Execute",
-    "Invoke",
-    "Publish",
-    "Query",
-    "Raise",
-    "Request",
-    "Send",
-    "SendLocal",
+    "CreateStream", "Dispatch", "Execute", "Invoke", "Publish", "Query", "Raise", "Request", "Send", "SendLocal",
 ];
 
 /// Whether a method has the name of one that passes a message to its handlers.

@@ -12,7 +12,6 @@ use crate::deps::world::Candidate;
 pub(super) struct MethodGroup<'a> {
     /// The value or type before the name.
     pub(super) on: Shape,
-    /// Whether `on` is a type.
     pub(super) of_type: bool,
     /// The methods of that name that `on` declares or inherits.
     pub(super) methods: Vec<Candidate<'a>>,

@@ -33,7 +33,6 @@ impl<'f> Locals<'f> {
         self.by_name.keys().map(|name| (*name).to_owned()).collect()
     }
 
-    /// Declares a local.
     pub(super) fn push(&mut self, (name, local): (&'f str, Local<'f>)) {
         self.declare(Declared {
             name,

@@ -10,7 +10,6 @@ use std::rc::Rc;
 
 /// A way to dispose of a value.
 struct Disposal {
-    /// Name of the method.
     method: &'static str,
     /// Key of the interface that declares it.
     contract: &'static str,

@@ -47,7 +47,6 @@ pub(super) struct Rivals {
 /// Arguments without a type of their own, bound with the parameters of an overload.
 #[derive(Default)]
 struct Bound {
-    /// Uses in the arguments.
     uses: Vec<Use>,
     faults: Faults,
 }

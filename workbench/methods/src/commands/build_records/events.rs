@@ -1,9 +1,7 @@
 //! The event log of `build --events FILE`: one JSON object per line, in order of time, in the form of `engine::values::event`.
 
-use crate::code::Code;
+use super::write_failure;
 use crate::failed::Failed;
-use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -24,7 +22,7 @@ struct EventFile {
 impl EventLog {
     /// Creates or truncates the file.
     pub fn create(path: &Path) -> Result<Self, Failed> {
-        let file = File::create(path).map_err(|error| write_failure(path, &error))?;
+        let file = File::create(path).map_err(|error| write_failure("event log", path, &error))?;
         Ok(Self {
             path: path.to_path_buf(),
             state: Mutex::new(EventFile {
@@ -41,16 +39,8 @@ impl EventLog {
             Some(error) => Err(error),
             None => state.file.flush(),
         };
-        ended.map_err(|error| write_failure(&self.path, &error))
+        ended.map_err(|error| write_failure("event log", &self.path, &error))
     }
-}
-
-fn write_failure(path: &Path, error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error(
-        ErrorCode::E_WRITE,
-        format!("the event log {} cannot be written: {error}", path.display()),
-    );
-    Failed::new(Code::Io, why.hint("check the path, its permissions and the space on the disk"))
 }
 
 impl Observer for EventLog {
@@ -69,6 +59,7 @@ impl Observer for EventLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::values::diagnostic::Diagnostic;
     use engine::values::digest::Digest;
     use engine::values::event::Reason;
     use std::collections::{BTreeMap, BTreeSet};

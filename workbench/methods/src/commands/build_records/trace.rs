@@ -6,13 +6,11 @@
 //! microseconds since the command began.
 
 use super::critical_path::{NodeJob, Waits, critical};
-use crate::code::Code;
+use super::write_failure;
 use crate::failed::Failed;
 use engine::build::remote_costs::ProducerCost;
 use engine::build::session::Session;
 use engine::graph::NodeId;
-use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, FinishedJob, Observer, Phase};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -64,7 +62,7 @@ impl Job {
 impl Trace {
     /// Creates or truncates the file. Times count from `start`.
     pub fn create(path: &Path, start: Instant) -> Result<Self, Failed> {
-        let file = File::create(path).map_err(|error| write_failure(path, &error))?;
+        let file = File::create(path).map_err(|error| write_failure("profile", path, &error))?;
         Ok(Self {
             path: path.to_path_buf(),
             file,
@@ -113,20 +111,12 @@ impl Trace {
         let written = serde_json::to_writer(&mut file, &document)
             .map_err(std::io::Error::from)
             .and_then(|()| file.flush());
-        written.map_err(|error| write_failure(&path, &error))
+        written.map_err(|error| write_failure("profile", &path, &error))
     }
 
     fn lock_events(&self) -> std::sync::MutexGuard<'_, TraceEvents> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn write_failure(path: &Path, error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error(
-        ErrorCode::E_WRITE,
-        format!("the profile {} cannot be written: {error}", path.display()),
-    );
-    Failed::new(Code::Io, why.hint("check the path, its permissions and the space on the disk"))
 }
 
 fn micros(start: Instant, at: Instant) -> u64 {

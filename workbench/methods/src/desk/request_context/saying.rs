@@ -63,12 +63,7 @@ impl RequestContext {
 fn is_reported_once(diagnostic: &Diagnostic) -> bool {
     use ErrorCode::{W_SOURCE_LINK, W_SOURCE_MOVING, W_SOURCE_NAME, W_SOURCE_SPECIAL, W_SOURCE_UNREADABLE, W_UNDECLARED};
     let codes = [
-        W_SOURCE_LINK,
-        W_SOURCE_MOVING,
-        W_SOURCE_NAME,
-        W_SOURCE_SPECIAL,
-        W_SOURCE_UNREADABLE,
-        W_UNDECLARED,
+        W_SOURCE_LINK, W_SOURCE_MOVING, W_SOURCE_NAME, W_SOURCE_SPECIAL, W_SOURCE_UNREADABLE, W_UNDECLARED,
     ];
     codes.into_iter().any(|code| diagnostic.code == code)
 }

@@ -155,18 +155,8 @@ mod tests {
     #[test]
     fn style_and_script_fetch_and_write_nothing() {
         for word in [
-            "url(",
-            "@import",
-            "http",
-            "style=",
-            "innerHTML",
-            "outerHTML",
-            "insertAdjacent",
-            "document.write",
-            "eval(",
-            "fetch(",
-            "XMLHttp",
-            "import(",
+            "url(", "@import", "http", "style=", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch(",
+            "XMLHttp", "import(",
         ] {
             assert!(!STYLE.contains(word) && !SCRIPT.contains(word), "{word}");
         }
