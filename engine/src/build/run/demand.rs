@@ -182,7 +182,7 @@ impl Run<'_> {
             self.fail(
                 id,
                 Diagnostic::error(ErrorCode::E_NO_RULE, "no rule declares this label")
-                    .label(&**label)
+                    .label(label)
                     .hint("`cortex ls` lists the kinds of targets"),
             );
             return;
@@ -209,7 +209,7 @@ impl Run<'_> {
         let member_of = member_of.map(|label| self.graph.intern(label.as_str()));
         let work = Work {
             rule: found.rule,
-            label: label.clone(),
+            label: label.into(),
             first: discovery.len(),
             discovery,
             member_of,
