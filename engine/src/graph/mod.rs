@@ -3,7 +3,6 @@
 //! [`Graph`] is the only place that adds nodes, replaces edges and changes stale marks. It knows no rule and no producer. petgraph stays in this
 //! folder.
 
-mod label_index;
 pub mod lookups;
 mod numbers;
 pub mod pages;
@@ -13,7 +12,7 @@ pub mod state_changes;
 pub mod walk;
 
 use crate::values::digest::{ActionKey, Digest};
-use label_index::LabelIndex;
+use hashbrown::HashTable;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
@@ -87,7 +86,7 @@ pub struct Graph {
     source: Option<PageSource>,
     pages: Vec<OnceCell<Page>>,
     free: Vec<u32>,
-    by_label: LabelIndex,
+    by_label: HashTable<u32>,
     stale: stale::NodeSet,
     dirty_pages: std::collections::BTreeSet<u32>,
     dirty_links: std::collections::BTreeSet<u32>,
@@ -133,7 +132,7 @@ struct StoredReads {
 pub struct Skeleton {
     briefs: Vec<Brief>,
     free: Vec<u32>,
-    by_label: LabelIndex,
+    by_label: HashTable<u32>,
     stored: Arc<StoredReads>,
 }
 
@@ -144,6 +143,16 @@ pub type PageSource = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
 fn hash(label: &str) -> u32 {
     let [a, b, c, d, ..] = Digest::of(label.as_bytes()).0;
     u32::from_le_bytes([a, b, c, d])
+}
+
+/// Inserts a node into a table of labels.
+fn insert_label(by_label: &mut HashTable<u32>, briefs: &[Brief], id: u32) {
+    by_label.insert_unique(spread(briefs[id as usize].label), id, |&id| spread(briefs[id as usize].label));
+}
+
+/// Spreads a label hash over the bits that the table uses.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Graph {
@@ -247,9 +256,8 @@ impl Graph {
 
     pub fn find(&self, label: &str) -> Option<NodeId> {
         let wanted = hash(label);
-        let may_be = |brief: Brief| brief.exists && brief.label == wanted;
-        let is = |id: u32| may_be(self.briefs[id as usize]) && self.with_label(NodeId(id), |known| known == label) == Some(true);
-        self.by_label.find(wanted, is).map(NodeId)
+        let is = |&id: &u32| self.briefs[id as usize].label == wanted && self.with_label(NodeId(id), |known| known == label) == Some(true);
+        self.by_label.find(spread(wanted), is).map(|&id| NodeId(id))
     }
 
     /// Returns the node of that label, adding it without result if new. New nodes are stale.
@@ -274,11 +282,15 @@ impl Graph {
             label: hash(label),
             ..Brief::default()
         };
-        self.by_label.add(id, |id| self.briefs[id as usize].label);
+        self.index(id);
         self.dirty_links.insert(id / pages::LINKS);
         self.dirty_stale |= self.stale.set(NodeId(id), true);
         self.touch(NodeId(id));
         NodeId(id)
+    }
+
+    fn index(&mut self, id: u32) {
+        insert_label(&mut self.by_label, &self.briefs, id);
     }
 
     /// Removes a node. Its readers must be stale or removed.
@@ -286,7 +298,10 @@ impl Graph {
         if !self.exists(id) {
             return;
         }
-        self.by_label.remove(id.0, self.briefs[id.index()].label);
+        let label = self.briefs[id.index()].label;
+        if let Ok(entry) = self.by_label.find_entry(spread(label), |&known| known == id.0) {
+            entry.remove();
+        }
         *self.record_mut(id) = NodeRecord::default();
         self.briefs[id.index()] = Brief::default();
         self.free.push(id.0);

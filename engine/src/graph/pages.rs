@@ -8,7 +8,6 @@
 //! (little-endian), count and ids of the nodes read, deciding nodes first. It follows from the records and is written with them. The stale set is
 //! in `Part::State`.
 
-use super::label_index::LabelIndex;
 use super::lookups::{LookupTable, SharedLookups};
 use super::numbers::{Cursor, write_number};
 use super::state_changes::StateChanges;
@@ -242,9 +241,11 @@ impl Skeleton {
         }
         let bound = u32::try_from(briefs.len()).ok()?;
         let exists = |id: u32| briefs.get(id as usize).is_some_and(|brief| brief.exists);
-        let free: Vec<u32> = (0..bound).rev().filter(|&id| !exists(id)).collect();
-        let nodes = (0..bound).filter(|&id| exists(id)).map(|id| (id, briefs[id as usize].label));
-        let by_label = LabelIndex::of_nodes(briefs.len() - free.len(), nodes);
+        let mut by_label = hashbrown::HashTable::with_capacity(briefs.len());
+        for id in (0..bound).filter(|&id| exists(id)) {
+            super::insert_label(&mut by_label, &briefs, id);
+        }
+        let free = (0..bound).rev().filter(|&id| !exists(id)).collect();
         stored.reads.iter().all(|read| exists(read.0)).then(|| Self {
             free,
             by_label,

@@ -97,8 +97,9 @@ pub(super) enum Step {
 /// The states of all nodes of a run.
 #[derive(Default)]
 pub(super) struct NodeStates {
-    /// States of visited nodes. Most nodes of a run are not visited: they are out of reach.
-    states: FxHashMap<NodeId, NodeProgress>,
+    /// By number; later nodes are idle. A node out of reach is idle here.
+    states: Vec<NodeProgress>,
+    /// Nearly all nodes of a small build: one bit for each.
     out_of_reach: NodeSet,
     /// Waiting nodes, by the node that they wait for.
     waiters: FxHashMap<NodeId, Vec<NodeId>>,
@@ -133,15 +134,17 @@ impl NodeStates {
     /// Moves a node to a state and returns the state that it leaves. All transitions are made here.
     pub(super) fn change_state(&mut self, id: NodeId, state: NodeProgress) -> NodeProgress {
         let is_out_of_reach = matches!(state, NodeProgress::OutOfReach);
-        let former = match is_out_of_reach {
-            true => self.states.remove(&id),
-            false => self.states.insert(id, state),
-        };
-        let has_changed = self.out_of_reach.set(id, is_out_of_reach);
-        let former = former.unwrap_or(match has_changed == is_out_of_reach {
-            true => NodeProgress::Idle,
-            false => NodeProgress::OutOfReach,
-        });
+        let was_out_of_reach = self.out_of_reach.set(id, is_out_of_reach) != is_out_of_reach;
+        let mut former = if is_out_of_reach { NodeProgress::Idle } else { state };
+        if id.index() < self.states.len() || !is_out_of_reach {
+            if id.index() >= self.states.len() {
+                self.states.resize_with(id.index() + 1, || NodeProgress::Idle);
+            }
+            std::mem::swap(&mut self.states[id.index()], &mut former);
+        }
+        if was_out_of_reach {
+            former = NodeProgress::OutOfReach;
+        }
         debug_assert!(
             !former.is_final() || self.is_idle(id),
             "invariant: a node that has ended changes its state only to be built again"
@@ -179,11 +182,10 @@ impl NodeStates {
     }
 
     pub(super) fn state_of(&self, id: NodeId) -> &NodeProgress {
-        match self.states.get(&id) {
-            Some(state) => state,
-            None if self.out_of_reach.contains(id) => &NodeProgress::OutOfReach,
-            None => &NodeProgress::Idle,
+        if self.out_of_reach.contains(id) {
+            return &NodeProgress::OutOfReach;
         }
+        self.states.get(id.index()).unwrap_or(&NodeProgress::Idle)
     }
 
     fn stage_of(&self, id: NodeId) -> Option<Stage> {
@@ -226,15 +228,12 @@ impl NodeStates {
         self.states.is_empty() && self.out_of_reach.is_empty()
     }
 
-    /// Returns the nodes whose output a dry run does not know, sorted, and whether each would certainly run.
+    /// Returns the nodes whose output a dry run does not know, and whether each would certainly run.
     pub(super) fn unknown_nodes(&self) -> impl Iterator<Item = (NodeId, bool)> {
-        let unknown = self.states.iter().filter_map(|(&id, state)| match state {
-            NodeProgress::Unknown { certain } => Some((id, *certain)),
+        (0..).zip(&self.states).filter_map(|(at, state)| match state {
+            NodeProgress::Unknown { certain } => Some((NodeId(at), *certain)),
             _ => None,
-        });
-        let mut unknown: Vec<(NodeId, bool)> = unknown.collect();
-        unknown.sort_unstable();
-        unknown.into_iter()
+        })
     }
 
     /// Adds a step, to be taken next.
@@ -335,13 +334,16 @@ impl NodeStates {
 
     /// Wakes the nodes that wait for a node that has ended.
     pub(super) fn wake_waiters(&mut self, id: NodeId) {
+        if self.waiters.is_empty() {
+            return;
+        }
         // Steps are taken from the end: the first waiter goes first.
         for reader in self.waiters.remove(&id).unwrap_or_default().into_iter().rev() {
-            let (missing, due) = match self.states.get_mut(&reader) {
-                Some(NodeProgress::Checking { missing, .. }) => (missing, Some(Step::Check(reader))),
-                Some(NodeProgress::Discovering { missing, .. }) => (missing, Some(Step::Plan(reader))),
-                Some(NodeProgress::Collecting { missing, .. }) => (missing, Some(Step::Decide(reader))),
-                Some(NodeProgress::Restoring { missing, .. }) => (missing, None),
+            let (missing, due) = match &mut self.states[reader.index()] {
+                NodeProgress::Checking { missing, .. } => (missing, Some(Step::Check(reader))),
+                NodeProgress::Discovering { missing, .. } => (missing, Some(Step::Plan(reader))),
+                NodeProgress::Collecting { missing, .. } => (missing, Some(Step::Decide(reader))),
+                NodeProgress::Restoring { missing, .. } => (missing, None),
                 _ => continue,
             };
             *missing -= 1;
