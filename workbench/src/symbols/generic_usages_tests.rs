@@ -48,6 +48,22 @@ class A { public void Go() { } void M(List<A> one, List<A> two) { foreach (var p
 }
 
 #[test]
+fn a_span_converts_to_a_read_only_span() {
+    let text = "using System;
+class A { public void Go(int at) { } void M(Span<char> of, Memory<int> all) {
+this.Go(of);
+this.Go(all);
+} }
+static class More { public static void Go(this A one, ReadOnlySpan<char> of) { } public static void Go(this A one, ReadOnlyMemory<int> of) { } }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(
+        certain(&find_usages(&mut sample, "More.Go").1),
+        ["3:this.Go(of);", "4:this.Go(all);"]
+    );
+}
+
+#[test]
 fn a_local_function_hides_no_method_with_other_type_arguments() {
     let text =
         "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";
