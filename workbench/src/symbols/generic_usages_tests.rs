@@ -64,6 +64,27 @@ static class More { public static void Go(this A one, ReadOnlySpan<char> of) { }
 }
 
 #[test]
+fn groups_of_queries_have_keys_and_elements() {
+    let text = "using System.Collections.Generic; using System.Linq;
+class A { public int F; public A Next; void M(List<A> one, List<A> two) {
+var all = from x in one join y in two on x equals y into ys from z in ys
+select z.F;
+var groups = from x in one group x.F by new { x.Next } into g
+select g.Key.Next.F;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(
+        certain(&find_usages(&mut sample, "A.F").1),
+        [
+            "4:select z.F;",
+            "5:var groups = from x in one group x.F by new { x.Next } into g",
+            "6:select g.Key.Next.F;"
+        ]
+    );
+}
+
+#[test]
 fn a_local_function_hides_no_method_with_other_type_arguments() {
     let text =
         "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";
