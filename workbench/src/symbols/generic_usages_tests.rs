@@ -85,6 +85,18 @@ select g.Key.Next.F;
 }
 
 #[test]
+fn an_async_lambda_determines_a_task() {
+    let text = "using System.Collections.Generic; using System.Linq; using System.Threading.Tasks;
+class A { public int F; public A Next; void M(List<A> all) {
+all.Select(async x => { await Task.Yield(); return x.Next; }).First().Result.F = 1;
+Task.WhenAll(all.Select(async x => { await Task.Yield(); return x.Next; })).Result[0].F = 2;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(find_usages(&mut sample, "A.F").1.certain.len(), 2);
+}
+
+#[test]
 fn a_local_function_hides_no_method_with_other_type_arguments() {
     let text =
         "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";
