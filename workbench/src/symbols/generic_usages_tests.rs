@@ -48,6 +48,55 @@ class A { public void Go() { } void M(List<A> one, List<A> two) { foreach (var p
 }
 
 #[test]
+fn a_span_converts_to_a_read_only_span() {
+    let text = "using System;
+class A { public void Go(int at) { } void M(Span<char> of, Memory<int> all) {
+this.Go(of);
+this.Go(all);
+} }
+static class More { public static void Go(this A one, ReadOnlySpan<char> of) { } public static void Go(this A one, ReadOnlyMemory<int> of) { } }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(
+        certain(&find_usages(&mut sample, "More.Go").1),
+        ["3:this.Go(of);", "4:this.Go(all);"]
+    );
+}
+
+#[test]
+fn groups_of_queries_have_keys_and_elements() {
+    let text = "using System.Collections.Generic; using System.Linq;
+class A { public int F; public A Next; void M(List<A> one, List<A> two) {
+var all = from x in one join y in two on x equals y into ys from z in ys
+select z.F;
+var groups = from x in one group x.F by new { x.Next } into g
+select g.Key.Next.F;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(
+        certain(&find_usages(&mut sample, "A.F").1),
+        [
+            "4:select z.F;",
+            "5:var groups = from x in one group x.F by new { x.Next } into g",
+            "6:select g.Key.Next.F;"
+        ]
+    );
+}
+
+#[test]
+fn an_async_lambda_determines_a_task() {
+    let text = "using System.Collections.Generic; using System.Linq; using System.Threading.Tasks;
+class A { public int F; public A Next; void M(List<A> all) {
+all.Select(async x => { await Task.Yield(); return x.Next; }).First().Result.F = 1;
+Task.WhenAll(all.Select(async x => { await Task.Yield(); return x.Next; })).Result[0].F = 2;
+} }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(find_usages(&mut sample, "A.F").1.certain.len(), 2);
+}
+
+#[test]
 fn a_local_function_hides_no_method_with_other_type_arguments() {
     let text =
         "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";

@@ -56,6 +56,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let is_free = |(inputs, _): &(Vec<Shape>, Shape)| !inputs.iter().any(is_open);
                 let free = self.world.delegate(parameter).filter(is_free);
                 if let Some((_, result)) = free.or_else(|| self.world.delegate(&shape)) {
+                    // A type parameter stands for the task that an async lambda returns. Those without parameters often have an overload for tasks.
+                    let is_async = matches!(&arg.value, Expression::Lambda(names, _, true, None) if !names.is_empty());
+                    let is_task = is_async && matches!(result, Shape::Method(_));
+                    let given = match is_task && given.is_known() {
+                        true => Shape::Named("~System.Threading.Tasks.Task`1".into(), std::rc::Rc::from([given])),
+                        false => given,
+                    };
                     let plain = self.conversion_rank(&result, &given, bindings);
                     if plain.is_none() {
                         // An async lambda returns a task of the value that its body returns.

@@ -498,9 +498,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                 .map(|fit| fit.saturating_sub(1));
         }
         if SPANS.contains(&key) {
+            let is_read_only = |name: &str| arg_key.strip_prefix("~System.") == Some(name);
             let element = match arg {
                 Shape::Array(element) => (**element).clone(),
                 _ if arg_key == "~System.String" && key.starts_with("~System.ReadOnlySpan") => Shape::of_key("~System.Char"),
+                arg if key.strip_prefix("~System.ReadOnly").is_some_and(is_read_only) => arg.args().first()?.clone(),
                 _ => return None,
             };
             return self.rank_as_argument(parameters.first()?, &element, bindings).map(|_| 1);

@@ -11,13 +11,16 @@ const QUERYABLE: &str = "~System.Linq.IQueryable`1";
 /// Type of a query's result if the type of its source is unknown or undeclared: the result may be queryable or a sequence.
 const UNDECLARED: &str = "^IQueryable";
 
+/// Type of a query's result.
+const SEQUENCE: &str = "~System.Collections.Generic.IEnumerable`1";
+
 impl<'f> Flow<'f, '_> {
     pub(super) fn query(&mut self, clauses: &'f [Clause]) -> Shape {
         let locals = self.locals.len();
         let mut result = Shape::Unknown;
         // Receiver of the next clause's method.
         let mut source: Option<Shape> = None;
-        let mut type_of_result = "~System.Collections.Generic.IEnumerable`1";
+        let mut type_of_result = SEQUENCE;
         for (at, clause) in clauses.iter().enumerate() {
             match clause {
                 Clause::From(kind, name, value, keyword) => {
@@ -36,8 +39,12 @@ impl<'f> Flow<'f, '_> {
                     source = source.map(|source| self.clause(&source, "Select", 1, keyword));
                 }
                 Clause::Value(value, keyword) => {
-                    self.value(value, None);
+                    let key = self.value(value, None);
                     let name = match keyword.text.as_str() {
+                        "by" => {
+                            result = grouped_by(&result, key);
+                            continue;
+                        }
                         "where" => "Where",
                         "orderby" => "OrderBy",
                         "orderbydescending" => "OrderByDescending",
@@ -55,9 +62,7 @@ impl<'f> Flow<'f, '_> {
                     result = Shape::Named(type_of_result.into(), Rc::from([shape])).bounded();
                     let groups = keyword.text == "group";
                     // `select x` after another clause calls no method; after a second `from` or a `join` it is part of that clause's call.
-                    let is_key =
-                        |clause: &&Clause| matches!(clause, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals"));
-                    let before = clauses[..at].iter().rposition(|clause| !is_key(&clause)).unwrap_or(0);
+                    let before = clauses[..at].iter().rposition(|clause| !is_key(clause)).unwrap_or(0);
                     let is_merged = before > 0 && matches!(clauses[before], Clause::From(..));
                     let is_plain = is_variable(value, clauses);
                     if let Some(on) = source.clone().filter(|_| groups || !(is_merged || is_plain && at > 1)) {
@@ -74,6 +79,7 @@ impl<'f> Flow<'f, '_> {
                         .as_ref()
                         .filter(|source| !self.is_outside(source))
                         .map(|source| self.element_of(source));
+                    let own = own.or_else(|| self.joined_group(&clauses[..at]));
                     let shape = own.unwrap_or_else(|| self.world.element(&result));
                     self.locals.push((name, Local::Value(shape)));
                 }
@@ -107,9 +113,7 @@ impl<'f> Flow<'f, '_> {
         match (source, keyword.text.as_str()) {
             (None, _) => shape,
             (Some(source), "join") => {
-                let grouped = later
-                    .iter()
-                    .find(|next| !matches!(next, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals")));
+                let grouped = later.iter().find(|next| !is_key(next));
                 let name = if matches!(grouped, Some(Clause::Into(_))) {
                     "GroupJoin"
                 } else {
@@ -118,6 +122,17 @@ impl<'f> Flow<'f, '_> {
                 self.clause(&source, name, 4, keyword)
             }
             (Some(source), _) => self.clause(&source, "SelectMany", 2, keyword),
+        }
+    }
+
+    /// Returns the type of what `into` names after a `join`: a sequence of what this joins.
+    fn joined_group(&self, before: &[Clause]) -> Option<Shape> {
+        match before.iter().rfind(|clause| !is_key(clause))? {
+            Clause::From(_, name, _, keyword) if keyword.text == "join" => match self.find_local(name)? {
+                Local::Value(element) => Some(Shape::Named(SEQUENCE.into(), Rc::from([element])).bounded()),
+                Local::Function(_) => None,
+            },
+            _ => None,
         }
     }
 
@@ -137,6 +152,23 @@ impl<'f> Flow<'f, '_> {
         }
         let arguments = vec![Shape::Unknown; arguments];
         self.implied(on, name, &arguments, keyword.place).unwrap_or_default()
+    }
+}
+
+/// Whether a clause is a key of a `join`.
+fn is_key(clause: &Clause) -> bool {
+    matches!(clause, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals"))
+}
+
+/// Returns the type of a query's groups with the type of their keys.
+fn grouped_by(groups: &Shape, key: Shape) -> Shape {
+    let group = groups.args().first();
+    match (groups, group) {
+        (Shape::Named(of, _), Some(Shape::Named(grouping, parts))) if parts.len() == 2 => {
+            let group = Shape::Named(grouping.clone(), Rc::from([key, parts[1].clone()]));
+            Shape::Named(of.clone(), Rc::from([group])).bounded()
+        }
+        _ => groups.clone(),
     }
 }
 
