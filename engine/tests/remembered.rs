@@ -263,3 +263,30 @@ fn targets_of_rules_after_a_build_are_those_of_all_labels() {
     assert_eq!(after, listed(&session.ruled_nodes()));
     assert_ne!(after, listed(&before));
 }
+
+#[test]
+fn targets_over_a_set_that_must_be_built_first_are_maybe_stale() {
+    let bench = bench(SETS);
+    bench.put("docs/a", "a");
+    bench.put("docs/b", "b");
+    bench.build(ALL);
+    bench.put("docs/a", "c");
+    let mut session = bench.session();
+    let ids = session.ruled_nodes().ids.clone();
+    let (statuses, outlook) = session.statuses_and_outlook(&ids).expect("a store");
+    let labels = ids.iter().map(|id| session.graph.node(*id).label.to_string());
+    let states: BTreeMap<String, NodeState> = labels.zip(statuses.into_iter().map(|status| status.state)).collect();
+    let rows: Vec<NodeState> = states
+        .iter()
+        .filter(|(label, _)| label.starts_with("//name/"))
+        .map(|(_, state)| *state)
+        .collect();
+    assert!(
+        !rows.is_empty() && rows.iter().all(|state| *state == NodeState::MaybeStale),
+        "{states:?}"
+    );
+    assert_eq!(states["//index:names"], NodeState::Stale);
+    assert_eq!(states["//doc/docs/b:text"], NodeState::Current);
+    let will_run: Vec<&str> = outlook.will_run.iter().map(|label| &**label).collect();
+    assert_eq!(will_run, ["//doc/docs/a:text", "//index:names"]);
+}
