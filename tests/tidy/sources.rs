@@ -4,21 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub const CRATES: [&str; 15] = [
-    "engine/src",
-    "os/src",
-    "producers/src",
-    "producers/command/src",
-    "producers/csharp/src",
-    "producers/llm/src",
-    "producers/msbuild/src",
-    "producers/text/src",
-    "remote/src",
-    "sandbox/src",
-    "workbench/src",
-    "workbench/chat/src",
-    "workbench/methods/src",
-    "workbench/serve/src",
-    "src",
+    "engine/src", "os/src", "producers/src", "producers/command/src", "producers/csharp/src", "producers/llm/src", "producers/msbuild/src",
+    "producers/text/src", "remote/src", "sandbox/src", "workbench/src", "workbench/chat/src", "workbench/methods/src",
+    "workbench/serve/src", "src",
 ];
 
 pub fn root() -> &'static Path {

@@ -164,11 +164,7 @@ impl<'a> ModelConversation<'a> {
         }
         self.attempts += 1;
         let answer = joint_questions::ask_together(
-            self.ask,
-            &question,
-            self.inputs.job_group,
-            self.parameters.together,
-            self.inputs.cancel,
+            self.ask, &question, self.inputs.job_group, self.parameters.together, self.inputs.cancel,
         )
         .map_err(|failure| {
             if let Failure::Permanent(diagnostic) = &failure

@@ -7,25 +7,8 @@ use std::ops::Range;
 
 /// Words before an expression that are not reserved.
 const BEFORE_EXPRESSIONS: [&str; 19] = [
-    "and",
-    "ascending",
-    "async",
-    "await",
-    "by",
-    "descending",
-    "equals",
-    "from",
-    "group",
-    "into",
-    "join",
-    "let",
-    "not",
-    "on",
-    "or",
-    "orderby",
-    "select",
-    "when",
-    "where",
+    "and", "ascending", "async", "await", "by", "descending", "equals", "from", "group", "into", "join", "let", "not", "on", "or",
+    "orderby", "select", "when", "where",
 ];
 
 /// The tokens of a text with all branches of its directives.

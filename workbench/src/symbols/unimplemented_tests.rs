@@ -79,17 +79,7 @@ class References : IRef { public ref int Val => throw null; public ref int One(r
     let missing = |key: &str| missing(text, key).0.len();
     assert_eq!(
         [
-            "Fields",
-            "Results",
-            "Method",
-            "Good",
-            "Heir",
-            "Same`1",
-            "OtherBase",
-            "OtherResult`1",
-            "Written",
-            "Values",
-            "References"
+            "Fields", "Results", "Method", "Good", "Heir", "Same`1", "OtherBase", "OtherResult`1", "Written", "Values", "References"
         ]
         .map(missing),
         [3, 2, 1, 0, 0, 0, 1, 1, 1, 2, 1]

@@ -15,12 +15,7 @@ use std::rc::Rc;
 /// Namespaces that an SDK imports by default. If nothing else declares a name, the resolver searches these even if no project imports them,
 /// because the code compiles somewhere.
 pub const IMPLICIT: [&str; 6] = [
-    "System",
-    "System.Collections.Generic",
-    "System.Linq",
-    "System.IO",
-    "System.Threading.Tasks",
-    "System.Threading",
+    "System", "System.Collections.Generic", "System.Linq", "System.IO", "System.Threading.Tasks", "System.Threading",
 ];
 
 /// Key of a cached meaning: name, arity, whether in a base list.

@@ -352,20 +352,12 @@ impl<'a> World<'a> {
                 let mut levels = vec![shape.clone()];
                 levels.extend(
                     [
-                        "IList`1",
-                        "IReadOnlyList`1",
-                        "ICollection`1",
-                        "IReadOnlyCollection`1",
-                        "IEnumerable`1",
+                        "IList`1", "IReadOnlyList`1", "ICollection`1", "IReadOnlyCollection`1", "IEnumerable`1",
                     ]
                     .map(|name| Shape::Named(format!("~System.Collections.Generic.{name}").into(), args.clone())),
                 );
                 let others = [
-                    "Array",
-                    "Collections.IList",
-                    "Collections.ICollection",
-                    "Collections.IEnumerable",
-                    "ICloneable",
+                    "Array", "Collections.IList", "Collections.ICollection", "Collections.IEnumerable", "ICloneable",
                 ];
                 levels.extend(others.map(|name| Shape::of_key(&format!("~System.{name}"))));
                 levels

@@ -14,15 +14,7 @@ const BARE: &str = "cortex build '";
 
 /// Methods whose texts contain no code of the workspace: in code, words stay as they are.
 const WITHOUT_CODE: [&str; 9] = [
-    "status",
-    "doctor",
-    "explain",
-    "history",
-    "query",
-    "cost",
-    "invalidate",
-    "work next",
-    "work submit",
+    "status", "doctor", "explain", "history", "query", "cost", "invalidate", "work next", "work submit",
 ];
 
 /// Rewrites the message and the hint of a diagnostic.

@@ -255,32 +255,8 @@ fn words_in(text: &str, body: Range<usize>) -> Result<Vec<Word>, String> {
 
 /// Words that are not types, so that a name after them is not a declaration.
 const NO_TYPES: [&str; 26] = [
-    "return",
-    "throw",
-    "await",
-    "in",
-    "is",
-    "as",
-    "new",
-    "case",
-    "else",
-    "do",
-    "yield",
-    "out",
-    "ref",
-    "when",
-    "and",
-    "or",
-    "not",
-    "select",
-    "where",
-    "by",
-    "on",
-    "equals",
-    "ascending",
-    "descending",
-    "params",
-    "goto",
+    "return", "throw", "await", "in", "is", "as", "new", "case", "else", "do", "yield", "out", "ref", "when", "and", "or", "not", "select",
+    "where", "by", "on", "equals", "ascending", "descending", "params", "goto",
 ];
 
 /// Whether a name follows a type or `var`, so that it declares a local, or a parameter of a lambda or local function.

@@ -105,11 +105,7 @@ pub(super) fn arithmetic(sign: &str, operands: [(&Shape, Constancy); 2]) -> Opti
         Some(_) => Some("~System.Int64"),
     };
     let wide = [
-        "~System.Decimal",
-        "~System.Double",
-        "~System.Single",
-        "~System.UInt64",
-        "~System.Int64",
+        "~System.Decimal", "~System.Double", "~System.Single", "~System.UInt64", "~System.Int64",
     ];
     let result = match sign {
         "<<" | ">>" | ">>>" => Some(promoted("~", left)),

@@ -18,10 +18,7 @@ pub(super) const NOT_CALLABLE: i64 = -50;
 
 /// Types of .NET to which an array converts implicitly: spans and memory.
 pub(super) const SPANS: [&str; 4] = [
-    "~System.ReadOnlySpan`1",
-    "~System.Span`1",
-    "~System.ReadOnlyMemory`1",
-    "~System.Memory`1",
+    "~System.ReadOnlySpan`1", "~System.Span`1", "~System.ReadOnlyMemory`1", "~System.Memory`1",
 ];
 
 /// The candidate that overload resolution selects.
