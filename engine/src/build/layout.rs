@@ -330,12 +330,15 @@ impl Run<'_> {
             .map(NodeId)
             .filter(|&id| self.graph.exists(id))
             .collect();
+        // Most roots pass these tests: a bit answers each.
+        let moved: NodeSet = added.iter().chain(changed).copied().collect();
+        let along: NodeSet = along.iter().copied().collect();
         let (mut check, mut rest): (Vec<u32>, Vec<NodeId>) = Default::default();
         for &id in roots {
-            let stands = self.is_unchanged(id) && !added.contains(&id) && !changed.contains(&id);
+            let stands = self.is_unchanged(id) && !moved.contains(id);
             match had_file.contains(id) {
                 true if stands => check.push(id.0),
-                false if stands && !along.contains(&id) => {}
+                false if stands && !along.contains(id) => {}
                 _ => rest.push(id),
             }
         }

@@ -10,11 +10,13 @@ pub struct NodeSet {
 }
 
 impl NodeSet {
+    #[inline]
     pub fn contains(&self, id: NodeId) -> bool {
         self.words.get(id.index() / 64).is_some_and(|word| word >> (id.0 % 64) & 1 == 1)
     }
 
     /// Adds or removes `id`; returns whether that changed anything.
+    #[inline]
     pub fn set(&mut self, id: NodeId, stale: bool) -> bool {
         if self.contains(id) == stale {
             return false;

@@ -534,7 +534,7 @@ impl<'a> World<'a> {
         let Shape::Named(own, args) = shape else {
             return self.levels(shape).into_iter().find(|level| level.key() == Some(key));
         };
-        let levels = self.levels_of_key(own, args.len());
+        let levels = self.levels_of_key(own);
         let may_be = |level: &&Shape| !matches!(level, Shape::Named(own, _) if **own != *key);
         let filled = |level: &Shape| match args.is_empty() {
             true => level.clone(),
