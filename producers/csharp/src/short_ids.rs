@@ -9,6 +9,9 @@ const BITS: usize = 16;
 /// Number of bits that an identifier sets.
 const PROBES: u64 = 3;
 
+/// Length of an identifier of the usual form.
+const SHORT_ID: usize = "T_".len() + 8;
+
 /// A set of identifiers that may contain further ones.
 pub(super) struct ShortIds(Vec<u8>);
 
@@ -50,6 +53,13 @@ impl ShortIds {
         let last = self.0.len() as u64 * 8 - 1;
         std::array::from_fn(|probe| ((hash >> 32).wrapping_add((hash | 1).wrapping_mul(probe as u64)) & last) as usize)
     }
+}
+
+/// Returns the start of the identifier in a row's bytes without decoding it: quotes within strings are escaped, so no string contains this field.
+pub(super) fn id_in(row: &[u8]) -> Option<&[u8]> {
+    const FIELD: &[u8] = br#""id":""#;
+    let at = memchr::memmem::find(row, FIELD)? + FIELD.len();
+    row.get(at..at + SHORT_ID)
 }
 
 #[cfg(test)]

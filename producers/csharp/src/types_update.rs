@@ -6,16 +6,13 @@
 use super::changed_files::{ChangedFiles, has_row};
 use super::names::Names;
 use super::namespaces::join_path;
-use super::short_ids::ShortIds;
+use super::short_ids::{ShortIds, id_in};
 use super::types::{TypeRow, Types, gather, type_rows};
 use engine::seams::update::{TableChanges, TableUpdate, TableView, UpdatedRows};
 use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Length of an identifier of the usual form.
-const SHORT_ID: usize = "T_".len() + 8;
 
 impl TableUpdate for Types {
     fn update(&self, moves: &dyn TableChanges) -> Option<UpdatedRows> {
@@ -119,11 +116,4 @@ fn meets_another(last: &dyn TableView, symbols: &BTreeSet<String>, known: Option
         !meets
     })?;
     Some(meets)
-}
-
-/// Returns the start of the identifier in a row's bytes without decoding it: quotes within strings are escaped, so no string contains this field.
-pub(super) fn id_in(row: &[u8]) -> Option<&[u8]> {
-    const FIELD: &[u8] = br#""id":""#;
-    let at = memchr::memmem::find(row, FIELD)? + FIELD.len();
-    row.get(at..at + SHORT_ID)
 }

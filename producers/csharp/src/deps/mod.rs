@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod binder;
+pub mod candidate;
 pub mod chunk_signatures;
 pub mod crefs;
 pub mod declarations;
