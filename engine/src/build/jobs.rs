@@ -123,7 +123,7 @@ impl Job {
                     Some(Err(failure)) => return Done::of_failure(failure),
                     None => {}
                 }
-                let roles = match self.load_inputs(shared, inputs, (&held, &deciding), &mut missing) {
+                let roles = match self.load_inputs(shared, inputs, &held, &deciding, &mut missing) {
                     Ok(roles) => roles,
                     Err(done) => return done,
                 };
@@ -155,7 +155,7 @@ impl Job {
         let mut missing = Vec::new();
         let roles = self
             .load_discovery(shared, &[], &mut missing)
-            .and_then(|deciding| self.load_inputs(shared, inputs, (&[], &deciding), &mut missing));
+            .and_then(|deciding| self.load_inputs(shared, inputs, &[], &deciding, &mut missing));
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
         let vars = if producer.sees(&definition.params).vars {
@@ -220,7 +220,8 @@ impl Job {
         &self,
         shared: &JobContext,
         inputs: &[JobInput],
-        (held, deciding): (&[(Digest, Arc<[u8]>)], &Roots),
+        held: &[(Digest, Arc<[u8]>)],
+        deciding: &Roots,
         missing: &mut Vec<NodeId>,
     ) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Done> {
         let rule = &shared.manifest.rules[self.rule as usize];
