@@ -3,7 +3,7 @@
 use crate::signals::stopping_signal;
 use methods::code::Code;
 use signal_hook::consts::{SIGHUP, SIGTERM};
-use std::io::Write;
+use std::process::ExitCode;
 
 /// Exit codes of processes that other signals than SIGINT stopped: 128 plus the number of the signal, as shells define it.
 const HUNG_UP: u8 = 129;
@@ -26,12 +26,9 @@ pub fn code_of_number(number: u8) -> Option<Code> {
     }
 }
 
-/// Ends the process with an exit code, without the handlers that C runs at an exit: the allocator's returns freed memory to the system page by page, although
-/// the end of the process returns all of it.
-pub fn end_process(number: u8) -> ! {
-    // A failed write (full disk, closed pipe) changes no exit code, as at an ordinary exit.
-    let _ = std::io::stdout().flush();
-    signal_hook::low_level::exit(number.into())
+/// Returns the exit code of the process.
+pub fn exit_code(code: Code) -> ExitCode {
+    ExitCode::from(exit_number(code))
 }
 
 /// Silences panics over a damaged store: they are caught and reported as damage.

@@ -31,7 +31,7 @@ mod worker;
 
 use clap::Parser;
 use cli::When;
-use exit::{end_process, exit_number};
+use exit::exit_code;
 use methods::code::Code;
 use methods::failed::Failed;
 use methods::render::diagnostic;
@@ -54,29 +54,19 @@ fn main() -> ExitCode {
     if completion::answer_completion(&arguments) {
         return ExitCode::SUCCESS;
     }
-    ExitCode::from(run_arguments(&arguments))
-}
-
-/// Runs the command that the arguments name. Returns the exit code.
-fn run_arguments(arguments: &[OsString]) -> u8 {
     match cli::Cli::try_parse_from(cli::guard_labels(arguments.iter().cloned())) {
-        Ok(cli) => {
-            // A thread of a server may hold standard output while its client does not read: do not wait for it.
-            let is_server = matches!(cli.command, Some(cli::Command::Serve(_) | cli::Command::Mcp(_)));
-            // The panic is already printed; only the exit code is left.
-            let number = catch_unwind(AssertUnwindSafe(|| commands::run_cli(cli))).unwrap_or_else(|_| {
-                let why = Failed::bug(&"the command ended in the middle, see above");
-                note_line!("{}", diagnostic::format_diagnostic(&why.diagnostics[0], stderr_style(When::Auto)));
-                exit_number(why.code)
-            });
-            if is_server { number } else { end_process(number) }
-        }
+        // The panic is already printed; only the exit code is left.
+        Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run_cli(cli))).unwrap_or_else(|_| {
+            let why = Failed::bug(&"the command ended in the middle, see above");
+            note_line!("{}", diagnostic::format_diagnostic(&why.diagnostics[0], stderr_style(When::Auto)));
+            exit_code(why.code)
+        }),
         Err(error) => {
             // Help and version are answers; everything else is a usage error.
             let code = if error.use_stderr() { Code::Usage } else { Code::Ok };
             // A call without a command gets the help, as in other programs.
             let bare = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-            if error.use_stderr() && cli::wants_json(arguments) {
+            if error.use_stderr() && cli::wants_json(&arguments) {
                 note_line!("{}", diagnostic::diagnostic_json(&cli::mistake(&error)));
             } else if error.use_stderr() && !bare {
                 let style = stderr_style(When::Auto);
@@ -84,7 +74,7 @@ fn run_arguments(arguments: &[OsString]) -> u8 {
             } else {
                 let _ = error.print();
             }
-            exit_number(code)
+            exit_code(code)
         }
     }
 }

@@ -17,7 +17,7 @@ mod serve;
 
 use crate::cli::{Cli, Command, RemoteCommand};
 use crate::command_context::CommandContext;
-use crate::exit::exit_number;
+use crate::exit::exit_code;
 use crate::signals;
 use ::serve::watching::{self, WatchArgs};
 use methods::code::Code;
@@ -25,15 +25,16 @@ use methods::commands::{build, edit_output, first_screen, regenerate, remote_sta
 use methods::desk::automatic_gc;
 use methods::failed::Outcome;
 use std::io::Write;
+use std::process::ExitCode;
 
-/// Runs the command and reports its failure, if it fails. Returns the exit code.
-pub fn run_cli(cli: Cli) -> u8 {
+/// Runs the command and reports its failure, if it fails.
+pub fn run_cli(cli: Cli) -> ExitCode {
     let mut global = cli.global;
     let entered = global.change_directory();
     let context = CommandContext::new(global);
     if let Err(failed) = entered {
         context.say_why(&failed);
-        return exit_number(failed.code);
+        return exit_code(failed.code);
     }
     let Some(command) = &cli.command else {
         return report_outcome(&context, context.print_answer(first_screen::run_next(&context)));
@@ -68,13 +69,13 @@ pub fn run_cli(cli: Cli) -> u8 {
 }
 
 /// Reports the failure of a command, if it failed, and returns its exit code.
-fn report_outcome(context: &CommandContext, outcome: Outcome) -> u8 {
+fn report_outcome(context: &CommandContext, outcome: Outcome) -> ExitCode {
     context.say_damage();
     match outcome {
-        Ok(code) => exit_number(code),
+        Ok(code) => exit_code(code),
         Err(failed) => {
             context.say_why(&failed);
-            exit_number(failed.code)
+            exit_code(failed.code)
         }
     }
 }
