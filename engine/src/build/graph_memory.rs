@@ -69,8 +69,8 @@ impl GraphMemory {
     }
 }
 
-/// Computes the digest that identifies all rows of a stored graph: every commit that changes one increments the generation. `None` if the digest of
-/// the link rows is unknown, or the store is in memory.
+/// Computes the digest that identifies all rows of a stored graph: every commit that changes one increments the generation. `state` is as stored.
+/// `None` if the digest of the link rows is unknown, or the store is in memory.
 pub(super) fn stored_graph_digest(store: &dyn Store, view: ViewId, state: &State) -> Option<Digest> {
     let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 stored graph 1");
     hasher.update(&state.links_digest()?.0);

@@ -215,13 +215,7 @@ fn graph_over(engine: &Engine, state: &State, skeleton: Skeleton) -> Option<Grap
         Box::new(move |page: u32| store.row(view, part, &page.to_be_bytes()).ok().flatten())
     };
     let graph = Graph::from_skeleton(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
-    let mut graph = graph.filter(|graph| graph.len() as u64 == state.nodes)?;
-    if let Some(memory) = &engine.graphs
-        && let Some(digest) = graph_memory::stored_graph_digest(&**store, view, state)
-    {
-        graph.share_lookups(memory.lookups(digest));
-    }
-    Some(graph)
+    graph.filter(|graph| graph.len() as u64 == state.nodes)
 }
 
 /// Returns the graph and its links as stored with `state`, which was just read; `None` if unreadable. Reads no link rows if this process caches
@@ -239,8 +233,11 @@ fn cached_graph_and_links(engine: &Engine, state: &mut State) -> Result<Option<(
         }
     };
     let memory = engine.graphs.as_ref();
+    let stored = graph_memory::stored_graph_digest(&*engine.store, engine.view, state);
+    let lookups = memory.zip(stored).map(|(memory, stored)| memory.lookups(stored));
     if let Some((skeleton, links)) = memory.and_then(|memory| memory.find(&digest)) {
-        return Ok(graph_over(engine, state, skeleton).map(|graph| (graph, links)));
+        let graph = graph_over(engine, state, skeleton).map(|graph| graph.with_shared_lookups(lookups));
+        return Ok(graph.map(|graph| (graph, links)));
     }
     let rows = match read {
         Some(rows) => rows,
@@ -254,6 +251,7 @@ fn cached_graph_and_links(engine: &Engine, state: &mut State) -> Result<Option<(
     let Some(graph) = graph_over(engine, state, skeleton) else {
         return Ok(None);
     };
+    let graph = graph.with_shared_lookups(lookups);
     if let Some((memory, skeleton)) = kept {
         memory.remember(digest, skeleton, links.clone());
     }

@@ -52,8 +52,11 @@ impl Graph {
     }
 
     /// Uses the rows of lookups that graphs over the same stored rows read.
-    pub fn share_lookups(&mut self, shared: SharedLookups) {
-        self.lookups.share(shared);
+    pub fn with_shared_lookups(mut self, shared: Option<SharedLookups>) -> Self {
+        if let Some(shared) = shared {
+            self.lookups.share(shared);
+        }
+        self
     }
 
     /// Creates an empty graph in place of unreadable pages, and rewrites or removes all of them.
