@@ -97,6 +97,18 @@ Task.WhenAll(all.Select(async x => { await Task.Yield(); return x.Next; })).Resu
 }
 
 #[test]
+fn an_async_lambda_without_a_value_determines_a_plain_task() {
+    let text = "using System.Collections.Generic; using System.Linq; using System.Threading.Tasks;
+class A { public void Go() { } void M(List<A> all) { all.Select(async x => x.Go()).First().Log(); } }
+static class One { public static void Log<T>(this Task<T> of) { } }
+static class Two { public static void Log(this Task of) { } }
+";
+    let mut sample = Sample::from_files(&[("a.cs", text)]);
+    assert_eq!(find_usages(&mut sample, "Two.Log").1.certain.len(), 1);
+    assert_eq!(find_usages(&mut sample, "One.Log").1.certain.len(), 0);
+}
+
+#[test]
 fn a_local_function_hides_no_method_with_other_type_arguments() {
     let text =
         "class A { static T Fetch<T>(int at) => default; void M() {\nint Fetch(string of) => Fetch<int>(of.Length);\nFetch(\"\"); } }\n";

@@ -60,7 +60,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     let is_async = matches!(&arg.value, Expression::Lambda(names, _, true, None) if !names.is_empty());
                     let is_task = is_async && matches!(result, Shape::Method(_));
                     let given = match is_task && given.is_known() {
-                        true => Shape::Named("~System.Threading.Tasks.Task`1".into(), std::rc::Rc::from([given])),
+                        true => task_of(given),
                         false => given,
                     };
                     let plain = self.conversion_rank(&result, &given, bindings);
@@ -271,6 +271,14 @@ fn returns_plain_value(body: &[Statement]) -> bool {
             Expression::Name(_) | Expression::Literal(..) | Expression::Operation(..) | Expression::Conditional(..) | Expression::Is(..)
         ),
         _ => false,
+    }
+}
+
+/// Returns the task that an async lambda returns whose body returns such a value.
+fn task_of(value: Shape) -> Shape {
+    match value == predefined("void") {
+        true => Shape::of_key("~System.Threading.Tasks.Task"),
+        false => Shape::Named("~System.Threading.Tasks.Task`1".into(), std::rc::Rc::from([value])),
     }
 }
 
