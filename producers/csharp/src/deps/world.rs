@@ -378,7 +378,9 @@ impl<'a> World<'a> {
         };
         let levels = self.levels_of_key(own);
         let may_be = |level: &&Shape| !matches!(level, Shape::Named(own, _) if **own != *key);
-        let filled = |level: &Shape| match args.is_empty() {
+        // A name without type arguments may mean a generic type.
+        let is_plain = args.is_empty() && levels[0].args().is_empty();
+        let filled = |level: &Shape| match is_plain {
             true => level.clone(),
             false => level.substitute(args, &[]),
         };
