@@ -14,6 +14,8 @@ const BEFORE_EXPRESSIONS: [&str; 19] = [
 /// The tokens of a text with all branches of its directives.
 pub(super) struct ExcludedCode<'t> {
     text: &'t str,
+    /// The text with directives and excluded code blanked.
+    compiled: &'t str,
     tokens: &'t [Token],
     /// The tokens of each directive.
     directives: Vec<Range<usize>>,
@@ -45,9 +47,10 @@ impl Section {
 
 impl<'t> ExcludedCode<'t> {
     /// Reads the tokens of a text.
-    pub(super) fn of_tokens(text: &'t str, tokens: &'t [Token]) -> Self {
+    pub(super) fn of_tokens(text: &'t str, compiled: &'t str, tokens: &'t [Token]) -> Self {
         let mut code = Self {
             text,
+            compiled,
             tokens,
             directives: Vec::new(),
             around: vec![None; tokens.len()],
@@ -129,9 +132,16 @@ impl<'t> ExcludedCode<'t> {
         before.checked_sub(1).is_some_and(|before| self.directives[before].contains(&at))
     }
 
-    /// Returns the name of the innermost type around a token, if it is known.
+    /// Whether a token is not compiled.
+    pub(super) fn is_excluded(&self, at: usize) -> bool {
+        let range = self.tokens[at].start as usize..self.tokens[at].end as usize;
+        self.compiled.get(range.clone()) != self.text.get(range)
+    }
+
+    /// Returns the name of the innermost type around a token, if it is known. Excluded code may declare a type again with other bases.
     pub(super) fn type_around(&self, at: usize) -> Option<&'t str> {
-        self.around[at].map(|name| self.text_at(name).trim_start_matches('@'))
+        let name = self.around[at].filter(|name| !self.is_excluded(*name))?;
+        Some(self.text_at(name).trim_start_matches('@'))
     }
 
     /// Whether the word is certainly the name of a member, local or parameter that the code declares.
@@ -177,10 +187,12 @@ impl<'t> ExcludedCode<'t> {
 mod tests {
     use super::*;
     use producers::csharp::lexer::lex;
+    use producers::csharp::preprocess::blank;
+    use std::collections::BTreeSet;
 
     fn code_at(text: &str, name: &str) -> (Option<String>, bool, bool) {
-        let tokens = lex(text).tokens;
-        let code = ExcludedCode::of_tokens(text, &tokens);
+        let (tokens, compiled) = (lex(text).tokens, blank(text, &BTreeSet::new()));
+        let code = ExcludedCode::of_tokens(text, &compiled, &tokens);
         let at = tokens.iter().position(|token| token.text(text) == name).expect("the name");
         (code.type_around(at).map(str::to_owned), code.is_declared(at), code.is_of_this(at))
     }
@@ -218,16 +230,21 @@ mod tests {
         );
         assert_eq!(around("record struct R(int A) { int X; }").as_deref(), Some("R"));
         assert_eq!(
-            around("class A {\n#if Q\nclass B { }\n#elif R\nclass C { X a; }\n#else\nclass D { }\n#endif\n}").as_deref(),
-            Some("C")
+            around("class A {\n#if Q\nclass B { }\n#elif R\nclass C { }\n#else\nclass D { }\n#endif\nint X; }").as_deref(),
+            Some("A")
         );
+        assert_eq!(
+            around("#if !Q\nclass A {\n#if R\nint X;\n#endif\n}\n#endif\n").as_deref(),
+            Some("A")
+        );
+        assert_eq!(around("class A {\n#if Q\nclass B { X a; }\n#endif\n}"), None);
         assert_eq!(around("class A {\n#region class E {\n#endregion\nint X; }").as_deref(), Some("A"));
         assert_eq!(around("#if Q\nclass A {\n#else\nclass A : B {\n#endif\nint X; }").as_deref(), None);
-        assert_eq!(around("class A\n#if Q\n : B\n#endif\n{ int X; }").as_deref(), Some("#"));
+        assert_eq!(around("class A\n#if Q\n : B\n#endif\n{ int X; }"), None);
         assert_eq!(around("int X;"), None);
         let text = "class A {\n#if X\nint Y;\n#endif\n}";
-        let tokens = lex(text).tokens;
-        let code = ExcludedCode::of_tokens(text, &tokens);
+        let (tokens, compiled) = (lex(text).tokens, blank(text, &BTreeSet::new()));
+        let code = ExcludedCode::of_tokens(text, &compiled, &tokens);
         let parts: Vec<&str> = (0..tokens.len())
             .filter(|at| code.is_of_directive(*at))
             .map(|at| code.text_at(at))

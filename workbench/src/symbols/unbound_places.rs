@@ -109,12 +109,12 @@ fn unbound_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<
 /// Returns the places where excluded code may refer to the subject.
 fn excluded_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec<usize> {
     let tokens = lex(text).tokens;
-    let code = ExcludedCode::of_tokens(text, &tokens);
+    let code = ExcludedCode::of_tokens(text, compiled, &tokens);
     let own = wanted.method.unwrap_or_default();
     let required = own.iter().filter(|one| !one.optional && !one.params).count();
     let receiver = usize::from(own.first().is_some_and(|one| one.this));
     let most = if own.iter().any(|one| one.params) { usize::MAX } else { own.len() };
-    // What another type declares, or has as its own member.
+    // What another compiled type declares, or has as its own member.
     let is_of_other = |at: usize| {
         let is_own = code.is_declared(at) || code.is_of_this(at) && !wanted.is_extension;
         !wanted.is_type && is_own && code.type_around(at).is_some_and(|around| !(wanted.may_have)(around))
@@ -131,12 +131,8 @@ fn excluded_places(text: &str, compiled: &str, wanted: &SearchedName<'_>) -> Vec
             None => true,
         }
     };
-    let is_excluded = |at: usize| {
-        let range = tokens[at].start as usize..tokens[at].end as usize;
-        compiled.get(range.clone()) != text.get(range)
-    };
     (0..tokens.len())
-        .filter(|at| tokens[*at].kind == Kind::Word && wanted.is_named(tokens[*at].text(text)) && is_excluded(*at) && may_be(*at))
+        .filter(|at| tokens[*at].kind == Kind::Word && wanted.is_named(tokens[*at].text(text)) && code.is_excluded(*at) && may_be(*at))
         .map(|at| tokens[at].start as usize)
         .collect()
 }
@@ -180,10 +176,10 @@ mod tests {
     fn members_of_other_types_in_excluded_code_are_no_uses() {
         let text = "class A { public void Go(int a) { } public int On; }\nclass B : A { }\nclass C { }\n";
         let other = "class D {\n#if On\nvoid Go(int a) { }\nvoid M() { this.Go(1); Go(2); }\nint On;\n#endif\n}
-partial class B2 : B {\n#if OLD\nvoid N() { this.Go(3); }\n#endif\n}\n#if OLD\nclass E : A { void O() { base.Go(4); } }\n#endif\n";
+partial class B2 : B {\n#if OLD\nvoid N() { this.Go(3); }\n#endif\n}\n#if OLD\nclass E : A { void O() { base.Go(4); } }\nclass D : A { void P() { this.Go(5); } }\n#endif\n";
         let mut sample = Sample::from_files(&[("a.cs", text), ("b.cs", other)]);
         let mut lines = |symbol: &str| -> Vec<u32> { find_usages(&mut sample, symbol).1.possible.keys().map(|place| place.line).collect() };
-        assert_eq!(lines("A.Go"), [4, 10, 14]);
+        assert_eq!(lines("A.Go"), [4, 10, 14, 15]);
         assert_eq!(lines("A.On"), [0_u32; 0]);
     }
 
