@@ -40,8 +40,13 @@ impl Unbound {
             let Some(bytes) = output.bytes else { return Ok(true) };
             let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
             let own = tree.usings.iter().map(|using| using.target.as_str());
-            let mut opened = own.chain(globals.of_file(file));
-            if opened.any(|target| target.trim_start_matches("global::") == space) {
+            let mut opened = own.chain(globals.of_file(file)).map(|target| target.trim_start_matches("global::"));
+            // In a namespace, a directive may name the rest of a namespace in it.
+            if opened.any(|target| {
+                space
+                    .strip_suffix(target)
+                    .is_some_and(|outer| outer.is_empty() || outer.ends_with('.'))
+            }) {
                 return Ok(true);
             }
         }
@@ -160,19 +165,21 @@ mod tests {
 
     #[test]
     fn a_name_that_never_meant_the_removed_type_is_not_lost() {
-        let lost_by_removal = |usings: &str| {
-            let user = format!("{usings}namespace M;\nclass Go {{ Id one; }}\n");
+        let lost_by_removal = |usings: &str, gone: &str| {
+            let user = format!("{usings}\nclass Go {{ Id one; }}\n");
             let mut sample = Sample::from_files(&[("go.cs", user.as_str())]);
             let symbols = sample.names();
             let file = EditedFile {
                 path: "id.cs".to_owned(),
-                before: "namespace N;\npublic class Id { }\n".to_owned(),
+                before: format!("namespace {gone};\npublic class Id {{ }}\n"),
                 after: String::new(),
             };
             let disk = sample.world();
             lost_names(&mut sample, &symbols, &*disk, &[file]).expect("outputs").lost
         };
-        assert_eq!(lost_by_removal("using Package;\n"), [""; 0]);
-        assert_eq!(lost_by_removal("using N;\n"), ["M.Go names Id, which no longer exists"]);
+        let lost = ["M.Go names Id, which no longer exists"];
+        assert_eq!(lost_by_removal("using Package;\nnamespace M;", "N"), [""; 0]);
+        assert_eq!(lost_by_removal("using N;\nnamespace M;", "N"), lost);
+        assert_eq!(lost_by_removal("namespace M;\nusing N;", "M.N"), lost);
     }
 }
