@@ -319,7 +319,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/graph@2 143c8af71b7a
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@2 0c6a9a70dbdf
-    csharp/types@12 115ad061ca7b
+    csharp/types@13 115ad061ca7b
     csharp/symbols@18 c4c61b66ee07
     csharp/complete@8 a63023a75543
     csharp/structure@2 bbb34213f114

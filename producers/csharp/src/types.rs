@@ -83,7 +83,7 @@ pub(super) type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), PartsSoFar>;
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 12)
+        ProducerId::new("csharp/types", 13)
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {
