@@ -51,9 +51,16 @@ pub fn references(text: &str) -> Vec<Range<usize>> {
             continue;
         };
         let start = text.len() - value.len() + 1;
-        let Some(length) = text[start..].find([quote, '<']) else {
+        let Some(mut length) = text[start..].find([quote, '\n']) else {
             break;
         };
+        if text[start + length..].starts_with('\n') {
+            // In a further line, a tag shows that the reference lacks its end.
+            let Some(more) = text[start + length..].find([quote, '<']) else {
+                break;
+            };
+            length += more;
+        }
         if text[start + length..].starts_with(quote) {
             found.push(start..start + length);
         }
@@ -501,9 +508,10 @@ mod tests {
 
     #[test]
     fn references_of_a_text_are_found() {
-        let text = "<see cref=\"A\"/> cref=x <see cref='B.C'/> <see cref=\"E\n\"/> <see cref=\"D</c> cref=\"F";
+        let text =
+            "<see cref=\"A\"/> cref=x <see cref='B.C'/> <see cref=\"E\n\"/> <see cref=\"Go(List<G>)\"/> <see cref=\"D\n</c> cref=\"F";
         let found: Vec<&str> = references(text).into_iter().map(|range| &text[range]).collect();
-        assert_eq!(found, ["A", "B.C", "E\n"]);
+        assert_eq!(found, ["A", "B.C", "E\n", "Go(List<G>)"]);
     }
 
     proptest::proptest! {
