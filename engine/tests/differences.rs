@@ -196,3 +196,48 @@ fn a_path_by_row_is_found_after_pages_were_lost() {
     let len = 200;
     assert!(outputs(&bench)[&format!("texts/{:0len$}", 7)].ends_with(b"after\n"));
 }
+
+/// Documents in a table, each with a table of its parts.
+const PARTS: &str = r#"
+[sources.all]
+include = ["**"]
+[producer.copy]
+uses = "concat"
+[producer.table]
+uses = "table"
+
+[[rule]]
+target = "//index:docs"
+producer = "table"
+inputs = { lines = "//files/names:bytes" }
+[[rule]]
+target = "//doc/{d}:parts"
+each = { d = "//index:docs" }
+producer = "table"
+inputs = { lines = "//files/docs/{d}:bytes" }
+[[rule]]
+target = "//doc/{d}#{p}:text"
+each = { d = "//index:docs", p = "//doc/{d}:parts" }
+producer = "copy"
+inputs = { row = { table = "//doc/{d}:parts", each = ["{p}"] } }
+"#;
+
+#[test]
+fn the_inner_set_of_a_removed_item_is_not_requested() {
+    let bench = Bench::new(PARTS);
+    let pattern: &[&str] = &["//doc/...#*:text"];
+    bench.put("names", "kept=1\nold=1\n");
+    bench.put("docs/kept", "x=1\n");
+    bench.put("docs/old", "y=1\n");
+    assert_eq!(bench.build(pattern).report.targets, 2);
+    assert_eq!(bench.known(pattern), Some(2));
+    bench.world.delete("docs/old");
+    bench.put("names", "kept=1\nnew=1\n");
+    bench.put("docs/new", "y=1\n");
+    let built = bench.build(pattern);
+    assert_eq!((built.failures(), built.report.targets), (vec![], 2), "{:?}", built.log);
+    // An inner set may also change alone.
+    bench.put("docs/new", "y=1\nz=1\n");
+    let built = bench.build(pattern);
+    assert_eq!((built.failures(), built.report.targets), (vec![], 3), "{:?}", built.log);
+}

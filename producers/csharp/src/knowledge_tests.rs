@@ -328,7 +328,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@18 e4dfdc986cd3
     csharp/mentions@18 b54c27ff710a
     csharp/api-deps@10 0ce448befa57
-    csharp/deps@35 a9655e293004
+    csharp/deps@36 a9655e293004
     csharp/facts@27 e8b168145421
     csharp/signatures@23 9b07cd253a5c
     csharp/outline-info@3 4f6387dba515

@@ -72,7 +72,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 45)
+        ProducerId::new("csharp/usages", 46)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -3,7 +3,7 @@
 
 use super::tables::may_produce;
 use super::{Run, RunError};
-use crate::build::state::CurrentRequest;
+use crate::build::state::{CurrentRequest, KnownSet};
 use crate::graph::NodeId;
 use crate::graph::stale::NodeSet;
 use crate::manifest::model::SetSpec;
@@ -35,19 +35,19 @@ impl Run<'_> {
         if self.context.redefined || !sets.iter().chain(&nodes).all(|&id| self.graph.exists(id)) {
             return Ok(None);
         }
-        self.settle_all(&sets)?;
-        let mut changed_sets: Vec<ChangedSet> = Vec::new();
-        for set in &known.sets {
-            let id = NodeId(set.node);
-            let (Some(output), Ok(before)) = (self.output(id), set.output.as_slice().try_into().map(Digest)) else {
+        let (inner, outer): (Vec<&KnownSet>, Vec<&KnownSet>) = known.sets.iter().partition(|set| self.is_inner_set(NodeId(set.node)));
+        let Some(mut changed_sets) = self.settle_known_sets(&outer)? else {
+            return Ok(None);
+        };
+        if !inner.is_empty() {
+            // An inner set is gone with its item: do not request it after a change of the outer sets.
+            if !changed_sets.is_empty() {
+                return Ok(None);
+            }
+            let Some(changed) = self.settle_known_sets(&inner)? else {
                 return Ok(None);
             };
-            if before != output {
-                let Some(changes) = self.changes(id, &before, &output) else {
-                    return Ok(None);
-                };
-                changed_sets.push((id, changes));
-            }
+            changed_sets = changed;
         }
         let roots = match changed_sets.is_empty() {
             true => Some(KnownRoots {
@@ -63,6 +63,32 @@ impl Run<'_> {
             });
         }
         Ok(roots)
+    }
+
+    /// Whether the node of a set is itself a target over a set.
+    fn is_inner_set(&self, set: NodeId) -> bool {
+        let rules = self.context.rules;
+        let found = rules.find(&self.graph.node(set).label);
+        found.is_some_and(|found| rules.rule(found.rule).each.is_some())
+    }
+
+    /// Settles sets and returns those that changed since the request was current; `None` if their items must be visited.
+    fn settle_known_sets(&mut self, sets: &[&KnownSet]) -> Result<Option<Vec<ChangedSet>>, RunError> {
+        let nodes: Vec<NodeId> = sets.iter().map(|set| NodeId(set.node)).collect();
+        self.settle_all(&nodes)?;
+        let mut changed_sets = Vec::new();
+        for (set, id) in sets.iter().zip(nodes) {
+            let (Some(output), Ok(before)) = (self.output(id), set.output.as_slice().try_into().map(Digest)) else {
+                return Ok(None);
+            };
+            if before != output {
+                let Some(changes) = self.changes(id, &before, &output) else {
+                    return Ok(None);
+                };
+                changed_sets.push((id, changes));
+            }
+        }
+        Ok(Some(changed_sets))
     }
 
     /// Removes the nodes of lost items from the roots and adds those of gained ones, in the order of a visit to all items.

@@ -115,7 +115,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 35)
+        ProducerId::new("csharp/deps", 36)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -46,7 +46,7 @@ pub struct Reach;
 
 impl Producer for Reach {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/reach", 33)
+        ProducerId::new("csharp/reach", 34)
     }
 
     fn sees(&self, _: &Params) -> Sees {

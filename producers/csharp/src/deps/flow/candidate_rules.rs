@@ -112,6 +112,18 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.world.kind(nearer.owner.key().unwrap_or_default()) == 'i' || !all.iter().any(is_first)
     }
 
+    /// Returns the first declaration, in a class of the workspace, of the member that a candidate overrides. The modifiers of members are not known:
+    /// a member with the types of an inherited one counts as its override, although it may hide it.
+    pub(super) fn overridden<'c>(&self, one: &Candidate<'a>, all: &'c [Candidate<'a>]) -> Option<&'c Candidate<'a>> {
+        let (own, result) = (one.parameters(), one.result());
+        let is_overridden = |base: &&Candidate<'a>| {
+            let key = base.owner.key().filter(|key| one.owner.key() != Some(*key) && !base.outside);
+            let is_base = key.is_some_and(|key| self.world.kind(key) != 'i' && self.world.as_base(&one.owner, key).is_some());
+            is_base && base.line.arity == one.line.arity && base.parameters() == own && base.result() == result
+        };
+        all.iter().rev().find(is_overridden)
+    }
+
     /// Removes each candidate if its type also declares a callable candidate with a higher priority.
     pub(super) fn prefer_by_priority(
         &mut self,

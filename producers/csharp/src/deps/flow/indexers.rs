@@ -64,13 +64,21 @@ impl<'f, 'a> Flow<'f, 'a> {
             });
             (parameters.len() == given.len()).then(|| fits.sum()).flatten()
         };
-        // A callable indexer of a derived type hides those of its bases.
+        // A callable indexer of a derived type hides those of its bases, and their overrides.
         let is_open = given.iter().any(|shape| !shape.is_known() || is_undeclared(shape));
+        let is_certain = |one: &Candidate<'a>| {
+            let parameters = one.parameters();
+            parameters.iter().all(|(_, kind)| kind.is_known() && !is_undeclared(kind))
+        };
+        let hides = |nearer: &Candidate<'a>, other: &Candidate<'a>| {
+            let overridden = || self.overridden(other, &found).filter(|_| is_certain(nearer));
+            !is_open && (self.hides(nearer, other, &found) || overridden().is_some_and(|first| self.hides(nearer, first, &found)))
+        };
         let mut best: Option<(u32, &Candidate<'a>)> = None;
         for one in &found {
-            let is_hidden = !is_open && best.is_some_and(|(_, best)| self.hides(best, one, &found));
+            let is_hidden = best.is_some_and(|(_, best)| hides(best, one));
             let Some(fit) = score(one).filter(|_| !is_hidden) else { continue };
-            if best.is_none_or(|(known, _)| fit > known) {
+            if best.is_none_or(|(known, best)| fit > known || hides(one, best)) {
                 best = Some((fit, one));
             }
         }

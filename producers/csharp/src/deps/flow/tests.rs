@@ -103,3 +103,24 @@ fn aliases_keep_their_arguments() {
     let text = "using L = System.Collections.Generic.List<N.C>; namespace N { class C { public int V; } class T { L l; void M() { l[0].V = 1; } } }";
     assert_eq!(uses(text).1, ["C"]);
 }
+
+#[test]
+fn an_indexer_of_a_derived_type_precedes_overrides_of_inherited_ones() {
+    let through = |body: &str| {
+        let text = "class One { public int OfOne; } class Two { public int OfTwo; }
+            class Base { public virtual One this[int at] => null; }
+            class Late : Base { public override One this[int at] => null; public Two this[object key] => null; }
+            class Early : Base { public Two this[object key] => null; public override One this[int at] => null; }
+            class Below : Late { public override One this[int at] => null; }
+            class Alone : Base { public override One this[int at] => null; public Two this[string name] => null; }
+            class Hides : Base { public new Two this[int at] => null; public One this[object key] => null; }";
+        let user = "void M(Base plain, Late late, Early early, Below below, Alone alone, Hides hides)";
+        uses(&format!("namespace N {{ {text} class T {{ {user} {{ {body} }} }} }}")).1
+    };
+    assert_eq!(through("late[1].OfTwo++;"), ["Late", "Two"]);
+    assert_eq!(through("early[1].OfTwo++;"), ["Early", "Two"]);
+    assert_eq!(through("below[1].OfTwo++;"), ["Late", "Two"]);
+    assert_eq!(through("alone[1].OfOne++;"), ["Alone", "One"]);
+    assert_eq!(through("hides[1].OfTwo++;"), ["Hides", "Two"]);
+    assert_eq!(through("plain[1].OfOne++;"), ["Base", "One"]);
+}
