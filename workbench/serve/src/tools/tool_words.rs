@@ -12,9 +12,10 @@ const COMMAND: &str = "`cortex ";
 /// Begins a command in a message that has no marks around it; it ends with a quote.
 const BARE: &str = "cortex build '";
 
-/// Methods whose texts contain no code of the workspace: in code, words stay as they are.
-const WITHOUT_CODE: [&str; 9] = [
-    "status", "doctor", "explain", "history", "query", "cost", "invalidate", "work next", "work submit",
+/// Methods whose texts contain no code of the workspace, except changed lines in `explain`: in code, words stay as they are. A question of `work next`
+/// shows code.
+const WITHOUT_CODE: [&str; 8] = [
+    "status", "doctor", "explain", "history", "query", "cost", "invalidate", "work submit",
 ];
 
 /// Rewrites the message and the hint of a diagnostic.
@@ -279,7 +280,9 @@ mod tests {
     fn texts_without_code_name_tools() {
         let text = |method: &str| rewrite_text(find_method(method).expect("a method"), "odd; `cortex doctor` explains".to_owned());
         assert_eq!(text("status"), "odd; `status` with op = \"doctor\" explains");
-        assert_eq!(text("source"), "odd; `cortex doctor` explains");
+        for method in ["source", "work next"] {
+            assert_eq!(text(method), "odd; `cortex doctor` explains");
+        }
         for method in WITHOUT_CODE {
             assert!(find_method(method).is_some(), "{method}");
         }
