@@ -40,6 +40,28 @@ fn a_type_that_was_split_off_is_patched_from_the_earlier_summary() {
 }
 
 #[test]
+fn a_removed_type_is_the_origin_of_a_member_that_changed_on_the_way() {
+    let checks = "Check(key, 3); ".repeat(80);
+    let get = format!("public string Get(string key) {{ if (key == null) {{ return \"\"; }} {checks} return key; }}");
+    let check = "public void Check(string key, int size) { if (key.Length < size) { throw new System.ArgumentException(key); } }";
+    let trim = "int all; public void Trim(int most) { while (all > most) { all--; } }";
+    let bench = workspace(&[("Store", &format!("public class Store {{ {trim} {get} {check} }}"))]);
+    manifest(&bench, "", "params.together = 1");
+    write_model_file(
+        &bench,
+        "full",
+        &FULL.replace("EDGE_CASES:\n- None.", "EDGE_CASES:\n- Takes no key [Get]."),
+    );
+    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
+    std::fs::remove_file(bench.root().join("Store.cs")).expect("a source");
+    let check = check.replace("< size", "<= size");
+    bench.write("Keys.cs", &format!("namespace N;\npublic class Keys {{ {get} {check} }}\n"));
+    bench.write("Sizes.cs", &format!("namespace N;\npublic class Sizes {{ {trim} }}\n"));
+    let prompt = bench.run(&["prompt", "//types/N.Keys:semantic"]).out;
+    assert!(prompt.contains("Keys was split off from it, with Check, Get."), "{prompt}");
+}
+
+#[test]
 fn summaries_of_members_alone_survive_a_rename_of_their_type() {
     let gate = "public class Gate { public int Wait(int n) { while (n > 0) { n -= 2; } return n; } public int Copy(Gate other) { return other.Wait(1) + Wait(2); } }";
     let store = "public class Store { public int Get(Gate gate, int n) { if (n < 0) { return -1; } return gate.Wait(n) + 1; } }";

@@ -1,8 +1,8 @@
 //! Baselines: what caches of files would have asked after the edits that the log of builds has.
 //!
 //! Questions of models are counted. The others are estimates, from sizes of present files, the average new answer in the ledger, and the types and
-//! readers in the present graph. A file whose content was seen before asks nothing, as it would hit a cache of files. First builds, and builds that
-//! planned everything anew, are not compared.
+//! readers in the present graph. A file whose content was asked about before asks nothing, as it would hit a cache of files. First builds, builds that
+//! planned everything anew, and builds after very many changes are not compared.
 
 use crate::build_log::build_at;
 use crate::paid::group_of;
@@ -101,10 +101,13 @@ pub(crate) fn compare_builds(code: &dyn TypeGraph, builds: &[BuildRecord], entri
     let mut found = Vec::new();
     for (at, build) in builds.iter().enumerate() {
         let is_known = edits.add_changes(build);
-        if !is_known || build.answers == Answers::default() && build.saved.is_none() {
+        if build.answers == Answers::default() && build.saved.is_none() {
             continue;
         }
-        let paths = std::mem::take(&mut edits.pending);
+        let paths = edits.take_pending();
+        if !is_known {
+            continue;
+        }
         let (mut counted, now) = estimate(&mut reach, &paths, &answers);
         for entry in by_build.get(&at).into_iter().flatten() {
             // Stored answers count if a cache of files would not have them, and new ones if they are not first answers about code as it was.
@@ -158,22 +161,28 @@ fn is_summary(label: &str) -> bool {
 /// Changed files since the last build that asked.
 #[derive(Default)]
 struct Edits {
-    /// Contents that a build had, by path.
-    seen: HashSet<(String, u64)>,
-    /// Paths of files with a content that no build had before.
-    pending: BTreeSet<String>,
+    /// Contents that a build had when it asked, by path.
+    asked: HashSet<(String, u64)>,
+    /// Last contents of the changed files, by path.
+    pending: BTreeMap<String, u64>,
 }
 
 impl Edits {
     /// Adds the changes that a build found; returns whether the log has them.
     fn add_changes(&mut self, build: &BuildRecord) -> bool {
         for file in build.changed.iter().flatten() {
-            self.seen.extend(file.from.map(|from| (file.path.clone(), from)));
-            if self.seen.insert((file.path.clone(), file.to)) {
-                self.pending.insert(file.path.clone());
-            }
+            let before = self.pending.insert(file.path.clone(), file.to);
+            let from = file.from.filter(|_| before.is_none());
+            self.asked.extend(from.map(|from| (file.path.clone(), from)));
         }
         build.changed.is_some()
+    }
+
+    /// Returns the changed files with a content that no build had before when it asked.
+    fn take_pending(&mut self) -> BTreeSet<String> {
+        let pending = std::mem::take(&mut self.pending).into_iter();
+        let new = pending.filter(|(path, content)| self.asked.insert((path.clone(), *content)));
+        new.map(|(path, _)| path).collect()
     }
 }
 
@@ -469,11 +478,20 @@ mod tests {
             build(2, change("B.cs", 1, 2), true),
             build(3, change("B.cs", 2, 1), true),
             build(4, change("none.cs", 1, 2), true),
+            // An edit that is taken back before anything is asked, and its content once more.
+            build(5, change("B.cs", 1, 3), false),
+            build(6, change("B.cs", 3, 1), false),
+            build(7, Some(Vec::new()), true),
+            build(8, change("B.cs", 1, 3), true),
+            // A build that is not compared asks about the edit before it.
+            build(9, change("B.cs", 3, 4), false),
+            build(10, None, true),
+            build(11, Some(Vec::new()), true),
         ];
         let entries = [entry(1, "B", Outcome::Full, 90), entry(3, "B", Outcome::Saved, 90)];
         let found = compare_builds(&ThreeTypes, &builds, &entries);
         let files: Vec<(usize, u64)> = found.iter().map(|(at, counted)| (*at, counted.files.calls)).collect();
-        assert_eq!(files, [(1, 1)]);
+        assert_eq!(files, [(1, 1), (7, 1)]);
         assert!(compare_builds(&ThreeTypes, &builds, &[]).is_empty());
     }
 }

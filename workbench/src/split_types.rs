@@ -63,11 +63,20 @@ pub(crate) fn origins<'t>(
     let namespaces: BTreeSet<&str> = new.iter().map(|(key, _)| namespace_of(key)).collect();
     let is_known = |key: &str| come.contains_key(key) || changed.iter().any(|of| of.key == key);
     let neighbours = types.filter(|key| namespaces.contains(namespace_of(key)) && !is_known(key));
-    let mut others: Vec<&str> = removed.map(String::as_str).collect();
-    for key in neighbours.take(MOST_NEIGHBOURS) {
-        others.push(key);
+    let neighbours: Vec<&str> = neighbours.take(MOST_NEIGHBOURS).map(String::as_str).collect();
+    let mut origins = changed_origins(states, changed)?;
+    for key in removed.map(String::as_str).chain(neighbours.iter().copied()) {
+        if is_summarised(states, key)? {
+            let members = last_members(states, key)?;
+            let now = if gone.contains_key(key) {
+                TypeMembers::default()
+            } else {
+                members.clone()
+            };
+            let earlier = vec![members];
+            origins.push(Origin { key, earlier, now });
+        }
     }
-    let origins = summarised_origins(states, changed, &others)?;
     let mut found = FormerNames::new();
     for (key, members) in new {
         let shared = |origin: &Origin<'_>| {
@@ -88,7 +97,8 @@ pub(crate) fn origins<'t>(
     Ok(found)
 }
 
-fn summarised_origins<'t>(states: &States<'_>, changed: &[ChangedType<'t>], others: &[&'t str]) -> Result<Vec<Origin<'t>>, StoreError> {
+/// Returns those of the changed types that have a summary.
+fn changed_origins<'t>(states: &States<'_>, changed: &[ChangedType<'t>]) -> Result<Vec<Origin<'t>>, StoreError> {
     let mut origins = Vec::new();
     for of in changed {
         if !is_summarised(states, of.then)? {
@@ -112,16 +122,6 @@ fn summarised_origins<'t>(states: &States<'_>, changed: &[ChangedType<'t>], othe
             earlier,
             now: now.unwrap_or_default(),
         });
-    }
-    for &key in others {
-        if is_summarised(states, key)? {
-            let members = last_members(states, key)?;
-            origins.push(Origin {
-                key,
-                earlier: vec![members.clone()],
-                now: members,
-            });
-        }
     }
     Ok(origins)
 }

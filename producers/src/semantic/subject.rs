@@ -11,6 +11,7 @@ use super::test_methods;
 use csharp::deps;
 use csharp::ids::group_id;
 use csharp::types::TypeRow;
+use engine::seams::paid::FormerName;
 use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::digest::Digest;
 use engine::values::label::{escape, unescape};
@@ -173,12 +174,13 @@ pub(super) fn type_key(key: &str) -> &str {
 /// Returns the labels that a summary may have had before its types or its member were renamed.
 pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
     let Ok(rows) = type_rows_of_inputs(inputs) else { return Vec::new() };
+    let names_of = |key: &str| -> Vec<&FormerName> {
+        let names = inputs.former.get(key).into_iter().flatten();
+        names.filter(|name| !name.is_origin).collect()
+    };
     if !inputs.label.starts_with("//groups/") {
         let Some((key, _)) = rows.first() else { return Vec::new() };
-        let former = |key: &str| {
-            let names = inputs.former.get(key).into_iter().flatten().filter(|name| !name.is_origin);
-            names.map(|name| name.item.clone()).collect::<Vec<_>>()
-        };
+        let former = |key: &str| names_of(key).into_iter().map(|name| name.item.clone()).collect::<Vec<_>>();
         let mut items = former(key);
         if let Some(member) = member_of(inputs.label) {
             let then = Renames::from_former(inputs.former).former_member(&member);
@@ -191,15 +193,11 @@ pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
         return labels.filter(|label| label != inputs.label).collect();
     }
     // The label of a group depends on the identifiers of its types.
-    let most = rows
-        .iter()
-        .filter_map(|(key, _)| Some(inputs.former.get(key)?.len()))
-        .max()
-        .unwrap_or(0);
+    let most = rows.iter().map(|(key, _)| names_of(key).len()).max().unwrap_or(0);
     let group = |at: usize| {
         let id = |(key, row): &(String, TypeRow)| {
-            let names = inputs.former.get(key);
-            let name = names.and_then(|names| names.get(at).or_else(|| names.last()));
+            let names = names_of(key);
+            let name = names.get(at).or(names.last());
             name.map_or_else(|| row.id.clone(), |name| name.id.clone())
         };
         let mut ids: Vec<String> = rows.iter().map(id).collect();

@@ -12,10 +12,11 @@ const COMMAND: &str = "`cortex ";
 /// Begins a command in a message that has no marks around it; it ends with a quote.
 const BARE: &str = "cortex build '";
 
-/// Methods whose texts contain no code of the workspace: in code, words stay as they are.
-const WITHOUT_CODE: [&str; 9] = [
-    "status", "doctor", "explain", "history", "query", "cost", "invalidate", "work next", "work submit",
-];
+/// Methods whose texts contain no code of the workspace: in code, words stay as they are. A question of `work next` shows code.
+const WITHOUT_CODE: [&str; 7] = ["status", "doctor", "history", "query", "cost", "invalidate", "work submit"];
+
+/// Begins the lines below a fact of `explain`, such as the changed lines of a file.
+const BELOW_FACT: &str = "             ";
 
 /// Rewrites the message and the hint of a diagnostic.
 pub fn rewrite_diagnostic(entry: &MethodEntry, diagnostic: &mut Diagnostic) {
@@ -23,11 +24,16 @@ pub fn rewrite_diagnostic(entry: &MethodEntry, diagnostic: &mut Diagnostic) {
     diagnostic.hint = diagnostic.hint.as_ref().map(|hint| rewrite_words(entry, hint));
 }
 
-/// Rewrites the text of an answer, unless it may contain code.
+/// Rewrites the text of an answer, except what may be code.
 pub fn rewrite_text(entry: &MethodEntry, text: String) -> String {
-    match WITHOUT_CODE.contains(&entry.name) {
-        true => rewrite_words(entry, &text),
-        false => text,
+    let rewrite_fact = |line: &str| match line.starts_with(BELOW_FACT) {
+        true => line.to_owned(),
+        false => rewrite_words(entry, line),
+    };
+    match entry.name {
+        "explain" => text.split_inclusive('\n').map(rewrite_fact).collect(),
+        name if WITHOUT_CODE.contains(&name) => rewrite_words(entry, &text),
+        _ => text,
     }
 }
 
@@ -279,7 +285,12 @@ mod tests {
     fn texts_without_code_name_tools() {
         let text = |method: &str| rewrite_text(find_method(method).expect("a method"), "odd; `cortex doctor` explains".to_owned());
         assert_eq!(text("status"), "odd; `status` with op = \"doctor\" explains");
-        assert_eq!(text("source"), "odd; `cortex doctor` explains");
+        for method in ["source", "work next"] {
+            assert_eq!(text(method), "odd; `cortex doctor` explains");
+        }
+        let explain = find_method("explain").expect("a method");
+        let explained = rewrite_text(explain, "  `cortex doctor`\n             + // `cortex doctor`\n".to_owned());
+        assert_eq!(explained, "  `status` with op = \"doctor\"\n             + // `cortex doctor`\n");
         for method in WITHOUT_CODE {
             assert!(find_method(method).is_some(), "{method}");
         }
