@@ -290,3 +290,50 @@ fn targets_over_a_set_that_must_be_built_first_are_maybe_stale() {
     let will_run: Vec<&str> = outlook.will_run.iter().map(|label| &**label).collect();
     assert_eq!(will_run, ["//doc/docs/a:text", "//index:names"]);
 }
+
+const ROWS: &str = r#"
+[producer.index]
+uses = "table"
+[producer.links]
+uses = "links"
+[producer.deps]
+uses = "fragile"
+[producer.text]
+uses = "concat"
+
+[[rule]]
+target = "//index:names"
+producer = "index"
+inputs = { own = "//files/names:bytes" }
+[[rule]]
+target = "//name/{n}:row"
+each = { n = "//index:names" }
+producer = "text"
+[[rule]]
+target = "//doc/{d}:mentions"
+each = { d = "glob:docs/*" }
+producer = "links"
+inputs = { own = "//files/{d}:bytes" }
+[[rule]]
+target = "//doc/{d}:deps"
+each = { d = "glob:docs/*" }
+producer = "deps"
+inputs = { rows = { table = "//index:names", each = "//doc/{d}:mentions" } }
+"#;
+
+#[test]
+fn inputs_found_for_a_failed_target_do_not_hide_changes_of_former_ones() {
+    let bench = bench(ROWS);
+    bench.put("names", "good=1\nbad=FAIL\n");
+    bench.put("docs/a", "@good\n");
+    assert_eq!(bench.build(ALL).failures(), []);
+    // It looks up another row and fails, so its inputs stay those of the last output.
+    bench.put("docs/a", "@bad\n");
+    assert_eq!(bench.build(ALL).report.failures.len(), 1);
+    bench.put("docs/a", "@good\n");
+    assert_eq!(bench.build(ALL).ran(), [""; 0]);
+    bench.put("names", "good=2\nbad=FAIL\n");
+    let built = bench.build(ALL);
+    assert!(built.ran().contains(&"//doc/docs/a:deps"), "{:?}", built.ran());
+    assert!(built.text("//doc/docs/a:deps").contains("\"value\":\"2\""));
+}

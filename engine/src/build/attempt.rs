@@ -190,10 +190,9 @@ impl Session {
         report.earlier_warnings = earlier;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
-        if let Some(first) = request.options.mode.overtaken_build() {
-            leftover.build = first.build;
-        } else {
-            leftover.listed = events.record(request, &report, began, &*self.engine.annotate, labels);
+        match request.options.mode.overtaken_build() {
+            Some(first) => leftover.build = first.build,
+            None => leftover.listed = events.record(request, &report, began, &*self.engine.annotate, labels),
         }
         let committing = Instant::now();
         let results = leftover.results.len();
@@ -203,6 +202,7 @@ impl Session {
         let renews = (has_made && may_show_others || laid.has_outdated) && exports_read.is_some_and(|exports| self.renews(exports));
         leftover.left.files = renews;
         exports.as_ref().map_or(Ok(()), LazyExports::check)?;
+        shared.blobs.make_room();
         let keeping = Cancel::announce_commit();
         let committed = match self.commit(leftover, remarks, gone.is_some(), exports_read, known) {
             Err(EngineError::Store(error)) if !has_made => {

@@ -72,7 +72,8 @@ impl RowRequester<'_> {
         Ok(answers)
     }
 
-    /// Returns the rows that the producer requests from the table of an input. `planned`: other inputs, as far as known. Fails when a table cannot be read, or the producer fails.
+    /// Returns the rows that the producer requests from the table of an input. `planned`: other inputs, as far as known. Fails when a table
+    /// cannot be read, or the producer fails.
     pub fn ask(&self, spec: u16, planned: &[PlannedInput], blobs: &dyn Blobs) -> Result<RequestedRows, RowsError> {
         let input = &self.spec().inputs[usize::from(spec)];
         let InputFrom::Slice { node, .. } = &input.from else {

@@ -221,13 +221,16 @@ impl LookupTable {
         self.lookup_page(id.0 / NODES).lookups((id.0 % NODES) as usize)
     }
 
-    pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[StoredHash]>>) {
+    /// Replaces the lookups of a node; returns whether that changed anything.
+    pub(super) fn set_lookups(&mut self, id: NodeId, hashes: Option<Box<[StoredHash]>>) -> bool {
         let (number, slot) = (id.0 / NODES, (id.0 % NODES) as usize);
         let page = self.lookup_page(number);
-        if page.lookups(slot) != hashes.as_deref() {
+        let differ = page.lookups(slot) != hashes.as_deref();
+        if differ {
             Arc::make_mut(page).replace(slot, hashes.as_deref());
             self.changed.insert(number);
         }
+        differ
     }
 
     /// Reads all unread pages for this number of nodes.

@@ -360,9 +360,14 @@ impl Graph {
         }
     }
 
-    /// Records the lookups made when a node's inputs were found.
+    /// Records the lookups made when a node's inputs were found. If they differ from those of the recorded edges, these no longer count as those of
+    /// their plan: unless the node settles with its new edges, the next build finds its inputs and lookups again.
     pub fn set_lookups(&mut self, id: NodeId, lookups: lookups::LookupSet) {
-        self.lookups.set_lookups(id, Some(lookups.into_hashes()));
+        let differ = self.lookups.set_lookups(id, Some(lookups.into_hashes()));
+        if let Some(edges) = self.node_mut(id).edges.as_mut().filter(|_| differ) {
+            Arc::make_mut(edges).plan = PlanDigest::default();
+            self.touch(id);
+        }
     }
 
     /// Returns the lookups made when a node's inputs were found, as [`lookups::hash`]es; `None` if unknown.

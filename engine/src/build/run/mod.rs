@@ -319,7 +319,6 @@ impl<'a> Run<'a> {
         }
         self.pools.stop();
         self.outbox.finish_batches()?;
-        self.context.shared.blobs.make_room();
         let mut leftover = Leftover {
             set_changes: self.set_changes(),
             costs: self.producer_costs(),
