@@ -81,7 +81,7 @@ left() { df --output=avail -B1 "$small" | tail -n 1 | tr -d " "; }
 there() { [ -e "$small/store/store.reserve" ] && echo there || echo gone; }
 for round in 1 2 3 4 5 6 7 8 9 10 11 12; do noise; build || exit 9; done
 "$cortex" gc --older-than 0 --keep-versions 10 || exit 9
-noise; build || exit 9; "$cortex" gc --older-than 0 --keep-versions 10 || exit 9
+noise; build || exit 9; "$cortex" gc --older-than 0 --keep-versions 8 || exit 9
 say reserve "$(there)"
 cat /dev/zero > "$small/ballast"
 say left "$(left)"

@@ -195,11 +195,10 @@ impl Workspace {
             true => overlay::build::store_beside(store, view),
             false => store,
         };
-        let world = Disk::new(root.clone());
-        let world = match &store_folder {
-            Some(folder) => world.watched_by(Arc::new(WatcherAnswer::new(watch_socket(folder, view)))),
-            None => world,
-        };
+        let mut world = Disk::new(root.clone());
+        if let Some(folder) = &store_folder {
+            world = world.watched_by(Arc::new(WatcherAnswer::new(watch_socket(folder, view))));
+        }
         let on_wait = opening.on_wait;
         let trust = Arc::new(Trusted::in_repository(opening.trust, &root));
         let asking = Runtime::new(opening.limits, &root)

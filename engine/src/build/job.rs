@@ -151,6 +151,16 @@ pub enum JobMode {
     },
 }
 
+impl JobMode {
+    /// Returns whether a person requested a new answer, and the number of unknown inputs.
+    pub(super) fn fresh_and_unknown(self) -> (bool, usize) {
+        match self {
+            Self::Output { fresh, .. } => (fresh, 0),
+            Self::Plan { fresh, unknown } => (fresh, unknown),
+        }
+    }
+}
+
 /// Outcome of a job.
 pub enum Done {
     /// The inputs were found.

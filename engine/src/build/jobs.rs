@@ -61,6 +61,14 @@ impl Job {
             .get_or_init(|| vars_of_label(&manifest.rules[self.rule as usize], &self.label))
     }
 
+    /// Returns the variables that the producer may read: those of the rule, or `nothing`.
+    fn seen_vars<'v>(&'v self, shared: &JobContext, producer: &dyn Producer, params: &Params, nothing: &'v Vars) -> &'v Vars {
+        match producer.sees(params).vars {
+            true => self.vars(&shared.manifest),
+            false => nothing,
+        }
+    }
+
     fn run_task(&self, shared: &JobContext, job_group: Option<&GroupMember>) -> Done {
         let mut missing = Vec::new();
         let held = match &self.task {
@@ -158,11 +166,7 @@ impl Job {
             .and_then(|deciding| self.load_inputs(shared, inputs, &[], &deciding, &mut missing));
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
-        let vars = if producer.sees(&definition.params).vars {
-            self.vars(&shared.manifest)
-        } else {
-            &nothing
-        };
+        let vars = self.seen_vars(shared, producer, &definition.params, &nothing);
         // Errors here are found and reported when this process runs the job.
         roles.is_ok_and(|roles| {
             let is_whole = |input: &Input| input.bytes.len() <= producer.reads_at_most();
@@ -297,15 +301,8 @@ impl Job {
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
         let params: &Params = &definition.params;
-        let vars = if producer.sees(params).vars {
-            self.vars(&shared.manifest)
-        } else {
-            &nothing
-        };
-        let (fresh, unknown) = match how {
-            JobMode::Output { fresh, .. } => (fresh, 0),
-            JobMode::Plan { fresh, unknown } => (fresh, unknown),
-        };
+        let vars = self.seen_vars(shared, producer, params, &nothing);
+        let (fresh, unknown) = how.fresh_and_unknown();
         let parts = StoredParts::new(shared, &self.label, producer.id(), key, fresh);
         let question_lock = RemoteQuestionLock::new(shared, (&self.label, key, producer.id()), job_group, fresh);
         let looks_back = past.is_some();

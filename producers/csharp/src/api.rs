@@ -79,7 +79,9 @@ namespace N.M;
 /// <summary>Keeps. Always.</summary>
 [Serializable, DebuggerDisplay("x")] public abstract class Store<T> : IStore where T : class
 {
+    /// <summary>Gets one.</summary>
     public T Get(string key) => null;
+    /// <summary>Gets one.</summary>
     [System.Runtime.CompilerServices.MethodImpl(256)] public T Get(int key) => null;
     protected virtual void OnChange() { }
     internal void Hidden() { }

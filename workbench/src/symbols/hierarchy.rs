@@ -389,6 +389,7 @@ void J.Go(int x) { }
 public void Go(string x) { } }
 class B : A { public override void Go(int x) { } }
 class C : B {
+/// <summary>Go.</summary>
 [System.Obsolete]
 public sealed override void Go(int x) { } }
 class D : A { public new void Go(int x) { } }

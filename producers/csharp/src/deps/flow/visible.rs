@@ -7,6 +7,11 @@ use crate::deps::shape::Shape;
 use crate::deps::world::Candidate;
 use crate::types::symbol_of;
 
+/// Whether a member is a method with as many type parameters as a name has type arguments.
+fn is_generic_as(one: &Candidate<'_>, name: &Name) -> bool {
+    one.is_method() && one.line.arity as usize == name.args.len()
+}
+
 impl<'a> Flow<'_, 'a> {
     /// Returns the accessible members of a type by their name; all of them if none is accessible.
     pub(super) fn seen(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
@@ -17,7 +22,7 @@ impl<'a> Flow<'_, 'a> {
     pub(super) fn seen_as(&self, shape: &Shape, name: &Name) -> Vec<Candidate<'a>> {
         let mut found = self.seen(shape, &name.word.text);
         if !name.args.is_empty() {
-            found.retain(|one| one.is_method() && one.line.arity as usize == name.args.len());
+            found.retain(|one| is_generic_as(one, name));
         }
         found
     }
@@ -29,7 +34,8 @@ impl<'a> Flow<'_, 'a> {
         for owner in owners {
             let mut found = self.seen_as(owner, name);
             if !found.iter().any(|one| self.may_be_called(one)) {
-                let sees = |one: &Candidate<'a>| self.sees(one) && self.may_be_called(one) && (name.args.is_empty() || one.is_method());
+                let is_named = |one: &Candidate<'a>| name.args.is_empty() || is_generic_as(one, name);
+                let sees = |one: &Candidate<'a>| self.sees(one) && self.may_be_called(one) && is_named(one);
                 let others = self.world.lookup_seen(owner, &name.word.text, &sees);
                 if !others.iter().any(&sees) {
                     first = if first.is_empty() { found } else { first };
