@@ -166,7 +166,7 @@ impl Job {
             .and_then(|deciding| self.load_inputs(shared, inputs, &[], &deciding, &mut missing));
         let nothing = Vars::new();
         let definition = &shared.manifest.producers[shared.manifest.rules[self.rule as usize].producer as usize];
-        let vars = self.seen_vars(shared, producer, &definition.params, &nothing);
+        let vars = self.seen_vars(shared, &**producer, &definition.params, &nothing);
         // Errors here are found and reported when this process runs the job.
         roles.is_ok_and(|roles| {
             let is_whole = |input: &Input| input.bytes.len() <= producer.reads_at_most();
