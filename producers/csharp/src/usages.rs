@@ -454,21 +454,18 @@ fn in_documentation(
             (bytes.start, code.clamp(bytes.start, bytes.end))
         };
         for (start, end) in spans.map(before_code).collect::<BTreeSet<_>>() {
-            for (from, to) in lex(&file.text[start..end]).docs {
-                let (from, to) = (start + from as usize, start + to as usize);
-                for range in crefs::references(&file.text[from..to]) {
-                    let (at, end) = (from + range.start, from + range.end);
-                    let reference = crefs::read(&file.text[at..end]);
-                    let Some(reference) = reference else { continue };
-                    for meaning in scope.meanings(&reference) {
-                        let place = Place {
-                            kind: UseKind::Cref,
-                            elsewhere: !meaning.certain,
-                            parameters: reference.written.clone(),
-                            ..file.place_at((at + meaning.at) as u32)
-                        };
-                        places.entry(meaning.key_of_meaning()).or_default().insert(place);
-                    }
+            for range in crefs::references_in_code(&file.text[start..end]) {
+                let (at, end) = (start + range.start, start + range.end);
+                let reference = crefs::read(&file.text[at..end]);
+                let Some(reference) = reference else { continue };
+                for meaning in scope.meanings(&reference) {
+                    let place = Place {
+                        kind: UseKind::Cref,
+                        elsewhere: !meaning.certain,
+                        parameters: reference.written.clone(),
+                        ..file.place_at((at + meaning.at) as u32)
+                    };
+                    places.entry(meaning.key_of_meaning()).or_default().insert(place);
                 }
             }
         }

@@ -10,7 +10,6 @@ use crate::symbols::outputs::Outputs;
 use crate::symbols::source::enclosing_lines;
 use engine::values::label::halves;
 use producers::csharp::deps::crefs;
-use producers::csharp::lexer::lex;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -31,11 +30,16 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
         let Some(text) = texts.read_text(file).map(str::to_owned) else {
             continue;
         };
-        for reference in references(&text) {
+        for reference in crefs::references_in_code(&text) {
             for at in offsets_of_name(&text, &reference, family) {
                 let line = u32::try_from(line_and_column(&text, at).0).unwrap_or(u32::MAX);
                 let written = &text[reference.clone()];
-                match means(outputs, symbols, (family, &carriers), (file, line), written, at - reference.start)? {
+                // Words of a reference of several lines have comment marks between them.
+                let is_meant = match written.contains('\n') {
+                    true => None,
+                    false => means(outputs, symbols, (family, &carriers), (file, line), written, at - reference.start)?,
+                };
+                match is_meant {
                     Some(true) => change.add_place(file, at, false),
                     Some(false) => {}
                     None => change.left.push(format!("{file}:{line}: documentation may mean it: {written}")),
@@ -44,17 +48,6 @@ pub(super) fn rename_in_documentation<O: Outputs>(planning: &mut Planning<'_, O>
         }
     }
     Ok(())
-}
-
-/// Returns the references in documentation.
-fn references(text: &str) -> Vec<Range<usize>> {
-    let docs = lex(text).docs.into_iter().map(|(from, to)| (from as usize, to as usize));
-    docs.flat_map(|(from, to)| {
-        crefs::references(&text[from..to])
-            .into_iter()
-            .map(move |one| from + one.start..from + one.end)
-    })
-    .collect()
 }
 
 /// Returns the offsets of the name in a reference: for a member, the last word before the parameters; for a type, any word.

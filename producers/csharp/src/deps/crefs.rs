@@ -7,6 +7,7 @@ use super::flow::operator_of;
 use super::index::NameIndex;
 use super::shape::Shape;
 use super::world::{Candidate, World};
+use crate::lexer::lex;
 use crate::mention_model::Place;
 use crate::types::simple_name;
 use std::borrow::Cow;
@@ -67,6 +68,23 @@ pub fn references(text: &str) -> Vec<Range<usize>> {
         at = start + length;
     }
     found
+}
+
+/// Returns the byte ranges of the references in the documentation comments of code, without quotes. A reference may continue in the next comment.
+pub fn references_in_code(code: &str) -> Vec<Range<usize>> {
+    let mut texts: Vec<Range<usize>> = Vec::new();
+    for (from, to) in lex(code).docs {
+        let (from, to) = (from as usize, to as usize);
+        match texts.last_mut() {
+            Some(last) if code[last.end..from].trim().is_empty() => last.end = to,
+            _ => texts.push(from..to),
+        }
+    }
+    let in_code = |text: Range<usize>| {
+        let found = references(&code[text.clone()]).into_iter();
+        found.map(move |one| text.start + one.start..text.start + one.end)
+    };
+    texts.into_iter().flat_map(in_code).collect()
 }
 
 /// Returns all simple names in the references of a documentation text.
@@ -504,6 +522,13 @@ mod tests {
     fn braces_of_any_depth_are_read() {
         let text = format!("A{}B", "{".repeat(100_000));
         assert_eq!(words_of(&text).0, ["A:0"]);
+    }
+
+    #[test]
+    fn references_of_code_continue_in_the_next_comment() {
+        let code = "/// <see cref=\"A\n    /// .Go(int)\"/> <see cref='B\n/// <c/>\nclass C { } /// <see cref=\"D\"/>";
+        let found: Vec<&str> = references_in_code(code).into_iter().map(|range| &code[range]).collect();
+        assert_eq!(found, ["A\n    /// .Go(int)", "D"]);
     }
 
     #[test]
