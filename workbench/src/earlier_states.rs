@@ -5,7 +5,7 @@ use engine::build::session::Session;
 use engine::seams::lineage::Present;
 use engine::store::StoreError;
 use engine::values::digest::Digest;
-use producers::csharp::implementation::implementation_of;
+use producers::csharp::members::implementation_of;
 use std::sync::Arc;
 
 /// Versions of a target, oldest first: seconds since 1970 and output.
@@ -23,11 +23,11 @@ pub(crate) struct States<'a> {
 }
 
 impl<'a> States<'a> {
-    /// Returns the versions of a type's code: of its implementation, or of the merged type where only members were summarised.
+    /// Returns the versions of a type's code: of its implementation, or of its members where only these were summarised.
     pub(crate) fn code_versions(&self, key: &str) -> Result<Versions, StoreError> {
         let versions = (self.versions)(&label_of_type(key, ":impl"))?;
         if versions.is_empty() {
-            return (self.versions)(&label_of_type(key, ":complete"));
+            return (self.versions)(&label_of_type(key, ":members"));
         }
         Ok(versions)
     }

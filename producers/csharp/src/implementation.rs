@@ -131,12 +131,6 @@ pub fn decode_implementation(input: &Input) -> Result<(ImplHeader, Vec<ImplMembe
     parse_implementation(&input.bytes).map_err(|error| Failure::permanent(format!("an implementation cannot be read: {error}")))
 }
 
-/// Returns the output of [`Implementation`] for an output of `csharp/complete`; `None` of other bytes.
-pub fn implementation_of(complete: &[u8]) -> Option<Vec<u8>> {
-    let whole: Complete = minicbor::decode(complete).ok()?;
-    Some(encode_implementation(&whole))
-}
-
 /// Reads the bytes of the blob. Fails if they are no output of [`Implementation`].
 pub fn parse_implementation(bytes: &[u8]) -> Result<(ImplHeader, Vec<ImplMember>), serde_json::Error> {
     let mut lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

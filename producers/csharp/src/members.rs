@@ -12,6 +12,7 @@ use super::complete::{self, Complete};
 use super::defaults;
 use super::hashes::{member_access, signature};
 use super::ids::{member_key, member_kind_word, short_hash};
+use super::implementation::{ImplHeader, ImplMember};
 use super::model::{Member, MemberKind};
 use super::render::doc;
 use super::structure::member_ids;
@@ -132,6 +133,30 @@ impl Producer for Members {
             .collect();
         Ok(Output::new(write_table(&rows)))
     }
+}
+
+/// Returns the implementation of a type as `csharp/impl` writes it, with whole declarations as bodies, from an output of [`Members`]; `None` of other
+/// bytes.
+pub fn implementation_of(table: &[u8]) -> Option<Vec<u8>> {
+    let mut lines = json::encode(&ImplHeader::default());
+    for (key, row) in Table::open(table)?.rows() {
+        let row: MemberRow = serde_json::from_slice(row).ok()?;
+        let line = ImplMember {
+            kind: row.kind,
+            name: row.name,
+            key: key.to_owned(),
+            accessible: true,
+            modifiers: Vec::new(),
+            signature: String::new(),
+            attributes: Vec::new(),
+            body: row.code,
+            follows: None,
+        };
+        lines.push(b'\n');
+        lines.extend(json::encode(&line));
+    }
+    lines.push(b'\n');
+    Some(lines)
 }
 
 /// The producer `csharp/member`.
