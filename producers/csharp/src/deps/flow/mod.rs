@@ -25,6 +25,7 @@ mod pattern;
 mod query;
 mod resources;
 mod rivals;
+mod services;
 mod statement;
 #[cfg(test)]
 mod tests;

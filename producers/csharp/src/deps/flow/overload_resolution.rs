@@ -182,7 +182,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
             false => self.record_missing_member(on, text, name.word.place, Some(call)),
         }
-        self.unknown_call(name, args)
+        self.unknown_call(name, args);
+        self.requested_service(on, name)
     }
 
     /// Binds a call of one of several candidates. `receiver` is the first argument of extension methods. `value` is the receiver of the call,

@@ -124,3 +124,12 @@ fn an_indexer_of_a_derived_type_precedes_overrides_of_inherited_ones() {
     assert_eq!(through("hides[1].OfTwo++;"), ["Hides", "Two"]);
     assert_eq!(through("plain[1].OfOne++;"), ["Base", "One"]);
 }
+
+#[test]
+fn a_service_provider_returns_the_requested_service() {
+    check(
+        "IServiceProvider s = null; s.GetRequiredService<A>().Next.Run();",
+        &["A"],
+        &["A", "Base"],
+    );
+}
