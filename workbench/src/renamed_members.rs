@@ -16,7 +16,7 @@ const MOST_TYPES: usize = 200;
 /// Finds the versions of a text of a type.
 pub(crate) type VersionsOf<'a> = &'a dyn Fn(&str) -> Result<Versions, StoreError>;
 
-/// A type of which a text changed.
+/// A type that has another text than before.
 pub(crate) struct ChangedType<'t> {
     pub(crate) key: &'t str,
     /// Former key of the type, or the present one.
@@ -27,7 +27,7 @@ pub(crate) struct ChangedType<'t> {
     pub(crate) earlier: Vec<Digest>,
 }
 
-/// Returns the present types of which this text changed last, under each of their names; `versions`: its versions by key of the type.
+/// Returns the present types whose text changed last, under each of their names. `versions` returns the versions of that text by key of the type.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -11,7 +11,7 @@ const FEWEST_WORDS: usize = 6;
 /// Maximum number of pairs of removed and added members to compare.
 const MOST_PAIRS: usize = 2_500;
 
-/// A removed and an added member of which everything but the name is equal.
+/// A removed and an added member that differ only in their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenamedMember {
     /// Former and present key.

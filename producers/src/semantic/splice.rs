@@ -54,7 +54,7 @@ pub(super) fn without_unshown(old: &Summaries, unshown: &Unshown) -> Summaries {
     shown
 }
 
-/// Returns a written section in which claims of the earlier one of which only the first words and `…` stand there are whole again.
+/// Returns a written section with the whole text of each earlier claim that the answer cites by its first words and `…`.
 ///
 /// # Errors
 /// A sentence for the model about a claim that begins no claim of the earlier section, or several.

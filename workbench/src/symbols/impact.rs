@@ -107,7 +107,7 @@ pub struct Impact {
     pub beyond: usize,
     /// The reached tests in each class that inherits them, as test runners name them.
     pub inherited_tests: BTreeSet<String>,
-    /// Classes with several tests, all of which are reached, as test runners name them.
+    /// Classes with several tests whose tests the change reaches without exception, as test runners name them.
     pub whole_classes: BTreeSet<String>,
 }
 
@@ -435,7 +435,7 @@ impl ImpactWalk<'_> {
         self.find_whole_classes(outputs)
     }
 
-    /// Finds the classes with several tests, own and inherited ones, all of which are reached.
+    /// Finds the classes with several own or inherited tests if the change reaches each of these.
     fn find_whole_classes<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
         let reached = self.impact.test_names();
         let with_tests = self.impact.affected.iter().filter(|one| one.test);
