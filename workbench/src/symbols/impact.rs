@@ -107,7 +107,7 @@ pub struct Impact {
     pub beyond: usize,
     /// The reached tests in each class that inherits them, as test runners name them.
     pub inherited_tests: BTreeSet<String>,
-    /// Classes with several tests whose tests the change reaches without exception, as test runners name them.
+    /// Classes with several tests if the change reaches each of these, as test runners name them.
     pub whole_classes: BTreeSet<String>,
 }
 
